@@ -1,0 +1,1 @@
+"""The application: composition root, configuration, the conversation with Claude, console and jobs."""

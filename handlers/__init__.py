@@ -1,0 +1,1 @@
+"""Telegram in and out."""

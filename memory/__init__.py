@@ -1,0 +1,1 @@
+"""Long-term memory: knows neither Telegram nor Anthropic."""
