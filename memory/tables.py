@@ -60,6 +60,9 @@ def _text(name: str) -> sa.Column[str]:
 # An id is never given out twice, so that a forgotten memory's number cannot come to mean another one.
 _FRESH_IDS: dict[str, Any] = {"sqlite_autoincrement": True}
 
+REVISION = "revision"  # rises with every change of a memory
+ERASED = "erased"  # above 0 while the files still have to be cleaned of erased text
+
 counters = sa.Table(
     "counters",
     metadata,
@@ -168,6 +171,7 @@ memories = sa.Table(
     sa.Index(None, "chat_id", "status", "valid_from"),
     sa.Index(None, "status", "purge_at"),
     sa.Index("ix_memories_document", "chat_id", "document"),
+    sa.Index(None, "superseded_by"),  # without it each delete would read the whole table
     # The same words are kept once in a chat.
     sa.Index(
         "uq_memories_active",

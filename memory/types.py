@@ -212,6 +212,24 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredVector:
+    """The vector of one text with the identity of the model that made it, shape (dimensions,)."""
+
+    model_id: str
+    vector: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """A memory found by its words: its BM25 ``score`` and which of the ``total`` words asked for it has."""
+
+    memory_id: int
+    score: float
+    matched: frozenset[str]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Where:
     """What a list or a search is narrowed to, always within one chat.
 

@@ -1,0 +1,170 @@
+"""`backup` and `restore`: the whole database in one file; the vector index follows from it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import tempfile
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from bot.cli.errors import Failed, WrongUse
+from bot.cli.output import print_json, progress
+from bot.config import Config
+from memory.database import FILE_NAME, open_database
+from memory.errors import StorageError
+from memory.lock import DirectoryLock
+from memory.ports import RealClock
+
+OWN_TABLES = {"schema_migrations", "memories", "messages"}
+INDEX_DIRECTORY = "index"
+_LOGS = ("", "-wal", "-shm")
+
+
+async def backup(config: Config, args: Namespace) -> int:
+    """Copy the database as it is now, check the copy, and only then call it a backup."""
+    _check_target(args.file, config.storage.dir, force=args.force)
+    _need_database(config)
+    database = await open_database(config.storage.dir, _url(config), clock=RealClock())
+    try:
+        await database.backup(args.file, progress("Copied pages"))
+    finally:
+        await database.close()
+    if damage := await asyncio.to_thread(_damage, args.file):
+        args.file.unlink()
+        raise Failed(f"The database is damaged ({damage}), so the backup is of no use; restore an older one.")
+    counts = await asyncio.to_thread(_counts, args.file)
+    if args.json:
+        print_json({"file": args.file.absolute(), "bytes": args.file.stat().st_size, **counts})
+    else:
+        print(
+            f"{args.file} holds memories {counts['memories']}, messages {counts['messages']}; it was checked."
+        )
+    return 0
+
+
+async def restore(config: Config, args: Namespace) -> int:
+    """Put a backup in place of the database. What was there before is kept beside it."""
+    if _url(config):
+        raise WrongUse("The database is on a PostgreSQL server; restore it there, with pg_restore.")
+    directory = config.storage.dir
+    await asyncio.to_thread(_check_backup, args.file)
+    with _owned(directory), tempfile.TemporaryDirectory(prefix="restore-", dir=directory) as workplace:
+        await asyncio.to_thread(_copy, args.file, Path(workplace) / FILE_NAME)
+        await _bring_up_to_date(Path(workplace))
+        kept = await asyncio.to_thread(_exchange, Path(workplace), directory)
+    counts = await asyncio.to_thread(_counts, directory / FILE_NAME)
+    if args.json:
+        print_json({"file": args.file.absolute(), "previous": kept, **counts})
+        return 0
+    print(
+        f"Restored memories {counts['memories']}, messages {counts['messages']}; "
+        "the vector index is built anew at the next start."
+    )
+    if kept:
+        print(f"The previous database is kept as {kept}; delete it when it is no longer needed.")
+    return 0
+
+
+def _check_target(file: Path, directory: Path, *, force: bool) -> None:
+    if file.is_dir() or file.name == "":
+        raise WrongUse(f"{file} is a directory; name the file to write.")
+    if file.exists() and file.samefile(directory / FILE_NAME):
+        raise WrongUse(f"{file} is the database itself; name another file.")
+    if file.exists() and not force:
+        raise Failed(f"{file} exists already; name another file or add --force.")
+    if not file.parent.is_dir():
+        raise Failed(f"There is no directory {file.parent}; make it first.")
+
+
+def _need_database(config: Config) -> None:
+    file = config.storage.dir / FILE_NAME
+    if not _url(config) and not file.is_file():
+        raise Failed(f"There is no database {file} yet, so nothing to back up; check storage.dir.")
+
+
+def _check_backup(file: Path) -> None:
+    """Raise Failed unless `file` is a sound database of this program."""
+    if not file.is_file():
+        raise Failed(f"There is no file {file}; name one that `backup` wrote.")
+    if damage := _damage(file):
+        raise Failed(f"{file} cannot be restored ({damage}); use another backup.")
+    with _reading(file) as conn:
+        tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables >= OWN_TABLES:
+        raise Failed(f"{file} is not a database of Mnemogram; name a file that `backup` wrote.")
+
+
+def _damage(file: Path) -> str:
+    try:
+        with _reading(file) as conn:
+            found = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return "it is not a sound SQLite database"
+    return "" if found == "ok" else "SQLite finds faults in it"
+
+
+def _counts(file: Path) -> dict[str, int]:
+    with _reading(file) as conn:
+        memories = conn.execute("SELECT count(*) FROM memories WHERE status = 'active'").fetchone()[0]
+        messages = conn.execute("SELECT count(*) FROM messages").fetchone()[0]
+    return {"memories": memories, "messages": messages}
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database that nobody else changes, to read it only."""
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as conn:
+        yield conn
+
+
+@contextmanager
+def _owned(directory: Path) -> Iterator[None]:
+    """Keep every bot away from the directory. Raises AlreadyRunning, StorageError."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{directory} cannot be made ({error.strerror}); check storage.dir.") from None
+    lock = DirectoryLock(directory)
+    lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        with _reading(source) as conn, closing(sqlite3.connect(target)) as copy:
+            conn.backup(copy)
+        target.chmod(0o600)
+    except (sqlite3.Error, OSError):
+        raise Failed(
+            f"{target.parent.parent} has no room for the restored database; free some space."
+        ) from None
+
+
+async def _bring_up_to_date(directory: Path) -> None:
+    """Apply the migrations that the backup lacks. Raises StorageError when a newer program wrote it."""
+    database = await open_database(directory, clock=RealClock())
+    await database.close()
+
+
+def _exchange(workplace: Path, directory: Path) -> Path | None:
+    """Move the old database aside and the new one in; drop the index, which belongs to the old one."""
+    kept = directory / f"{FILE_NAME}.before-restore-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    existed = (directory / FILE_NAME).exists()
+    for suffix in _LOGS:
+        if (directory / f"{FILE_NAME}{suffix}").exists():
+            (directory / f"{FILE_NAME}{suffix}").rename(f"{kept}{suffix}")
+    (workplace / FILE_NAME).rename(directory / FILE_NAME)
+    shutil.rmtree(directory / INDEX_DIRECTORY, ignore_errors=True)
+    return kept if existed else None
+
+
+def _url(config: Config) -> str:
+    return config.storage.database_url.get_secret_value()

@@ -1,0 +1,158 @@
+"""`memory list`, `search`, `show` and `forget`, also beside a running bot, whose index follows by itself."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from bot.app import App, open_app
+from bot.cli.errors import Failed, WrongUse
+from bot.cli.output import hit_json, memory_json, memory_line, print_json, say
+from bot.config import Config
+from memory.search import PLAUSIBLE
+from memory.types import Hit, Memory, MemoryType, Query, Where
+
+
+async def list_memories(config: Config, args: Namespace) -> int:
+    where = _where(args, config.memory.zone)
+    async with open_app(config, owner=False, note=say) as app:
+        memories = await app.memory.list(args.chat, where, limit=args.limit)
+        total = await app.memory.count(args.chat, where)
+    if args.json:
+        print_json([memory_json(memory) for memory in memories])
+        return 0
+    for memory in memories:
+        print(memory_line(memory, config.memory.zone))
+    print(f"{len(memories)} of {total}" if memories else f"Chat {args.chat} has no memories of this kind.")
+    return 0
+
+
+async def search(config: Config, args: Namespace) -> int:
+    query = Query(args.chat, args.query, _where(args, config.memory.zone), args.limit, PLAUSIBLE)
+    async with open_app(config, owner=False, note=say) as app:
+        hits = await app.memory.search(query)
+    if args.json:
+        print_json([hit_json(hit) for hit in hits])
+        return 0
+    for hit in hits:
+        print(memory_line(hit.memory, config.memory.zone))
+        if args.explain:
+            print(_explained(hit))
+    if not hits:
+        print("Nothing was found.")
+    return 0
+
+
+async def show(config: Config, args: Namespace) -> int:
+    async with open_app(config, owner=False, note=say) as app:
+        memory = await app.memory.get(args.chat, args.id)
+    if args.json:
+        print_json(memory_json(memory))
+    else:
+        print(_described(memory, config.memory.zone))
+    return 0
+
+
+async def forget(config: Config, args: Namespace) -> int:
+    async with open_app(config, owner=False, note=say) as app:
+        chosen = await _chosen(app, args)
+        if not args.yes:
+            _confirm(chosen, args.chat, config.memory.zone)
+        receipt = await app.memory.forget(args.chat, [memory.id for memory in chosen], undo=None)
+    if args.json:
+        print_json({"memories": receipt.memories, "messages": receipt.messages})
+    else:
+        print(f"Forgotten for good: memories {receipt.memories}, messages {receipt.messages}.")
+    return 0
+
+
+async def _chosen(app: App, args: Namespace) -> Sequence[Memory]:
+    if args.id:
+        return [await app.memory.get(args.chat, memory_id) for memory_id in args.id]
+    if args.all:
+        return _some(args, await app.memory.list(args.chat, limit=await app.memory.count(args.chat) or 1))
+    return _some(args, await app.memory.matching(args.chat, args.match))
+
+
+def _some(args: Namespace, chosen: Sequence[Memory]) -> Sequence[Memory]:
+    if not chosen:
+        what = "is empty" if args.all else f"has no memory that contains {args.match!r}"
+        raise Failed(f"Chat {args.chat} {what}; nothing was forgotten.")
+    return chosen
+
+
+def _confirm(chosen: Sequence[Memory], chat_id: int, zone: ZoneInfo) -> None:
+    """Ask the person at the terminal. Raises WrongUse where there is none, Failed when they decline."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise WrongUse("There is nobody to ask; add --yes to forget without a question.")
+    for memory in chosen[:20]:
+        print(memory_line(memory, zone), file=sys.stderr)
+    if len(chosen) > 20:
+        print(f"        … and {len(chosen) - 20} more", file=sys.stderr)
+    print(f"Forget {len(chosen)} in chat {chat_id} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Failed("Nothing was forgotten.")
+
+
+def _where(args: Namespace, zone: ZoneInfo) -> Where:
+    since, until = _bound("--since", args.since, zone), _bound("--until", args.until, zone, end=True)
+    if since and until and since >= until:
+        raise WrongUse("--since must lie before --until; exchange them or leave one out.")
+    return Where(
+        types=tuple(MemoryType(kind) for kind in args.type), speaker=args.speaker, since=since, until=until
+    )
+
+
+def _bound(option: str, value: str | None, zone: ZoneInfo, *, end: bool = False) -> datetime | None:
+    """Return the moment that a day or a time means in `zone`, in UTC; a day ends where the next begins."""
+    if value is None:
+        return None
+    try:
+        return _moment(value, zone, end=end).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise WrongUse(f"{option} must be a day like 2026-03-12 or a time like 2026-03-12T18:30.") from None
+
+
+def _moment(value: str, zone: ZoneInfo, *, end: bool) -> datetime:
+    try:
+        day = date.fromisoformat(value)
+    except ValueError:
+        moment = datetime.fromisoformat(value)
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    return datetime.combine(day + timedelta(days=end), time.min, zone)
+
+
+def _explained(hit: Hit) -> str:
+    parts = ", ".join(f"{name} {getattr(hit.score, name):.2f}" for name in type(hit.score).__slots__)
+    return f"{'':8}{parts}"
+
+
+def _described(memory: Memory, zone: ZoneInfo) -> str:
+    """All that is known of a memory, one thing a line; what is empty is left out."""
+    shown = {
+        "id": memory.id,
+        "type": memory.type,
+        "status": memory.status,
+        "said by": memory.speaker,
+        "origin": memory.origin,
+        "document": memory.document,
+        "valid from": _when(memory.valid_from, zone),
+        "valid until": _when(memory.valid_until, zone),
+        "learned at": _when(memory.learned_at, zone),
+        "replaced by": memory.superseded_by,
+        "gone for good at": _when(memory.purge_at, zone),
+        "from messages": ", ".join(map(str, memory.message_ids)),
+        "session": memory.session_id,
+        "importance": f"{memory.importance:g}",
+        "revision": memory.revision,
+        "original words": memory.original if memory.original != memory.text else "",
+    }
+    lines = [f"{name + ':':<18}{value}" for name, value in shown.items() if value not in (None, "")]
+    return "\n".join([*lines, "", memory.text])
+
+
+def _when(moment: datetime | None, zone: ZoneInfo) -> str:
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M}" if moment else ""

@@ -1,0 +1,123 @@
+"""The `/` commands of the console, each answered with a text."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from bot.conversation import Conversation
+from bot.texts import date_text, text
+from memory.errors import MemoryNotFound
+from memory.search import RELEVANT
+from memory.service import MemoryService
+from memory.sessions import Sessions
+from memory.types import NO_THREAD, Memory, Query
+
+LISTED = 10
+"""Memories in one list."""
+
+_YES = ("y", "yes", "д", "да")
+_ALL = ("all", "everything", "все", "всё")
+
+
+@dataclass(slots=True)
+class ConsoleCommands:
+    """Works on one chat. What waits for a "yes" and what can be taken back is kept between two lines."""
+
+    conversation: Conversation
+    memory: MemoryService
+    sessions: Sessions
+    chat_id: int
+    undo: timedelta
+    zone: ZoneInfo
+    _asked: tuple[int, ...] = field(default=(), init=False)
+    _hidden: tuple[int, ...] = field(default=(), init=False)
+
+    async def run(self, line: str, language: str) -> str | None:
+        """Return the answer to a command or to the question a command asked; None for any other line."""
+        asked, self._asked = self._asked, ()
+        if asked and line.casefold() in _YES:
+            return await self._forgotten(asked, language)
+        if not line.startswith("/"):
+            return None
+        name, _, words = line[1:].partition(" ")
+        command = self._commands().get(name.casefold())
+        return await command(words.strip(), language) if command else text("console-unknown", language)
+
+    def _commands(self) -> dict[str, Callable[[str, str], Awaitable[str]]]:
+        return {
+            "help": self._help,
+            "start": self._help,
+            "new": self._new,
+            "memory": self._memories,
+            "forget": self._forget,
+            "undo": self._undo,
+            "stop": self._stop,
+        }
+
+    async def _help(self, _: str, language: str) -> str:
+        return text("console-help", language)
+
+    async def _new(self, _: str, language: str) -> str:
+        closed = await self.sessions.close_session(self.chat_id, NO_THREAD)
+        return text("console-new" if closed else "console-new-already", language)
+
+    async def _stop(self, _: str, language: str) -> str:
+        stopped = self.conversation.stop(self.chat_id, NO_THREAD)
+        return text("console-stopped" if stopped else "console-nothing-to-stop", language)
+
+    async def _memories(self, words: str, language: str) -> str:
+        if words:
+            hits = await self.memory.search(Query(self.chat_id, words, k=LISTED, floor=RELEVANT))
+            found = [hit.memory for hit in hits]
+            return self._listed(found, language) or text("console-not-found", language)
+        known = await self.memory.count(self.chat_id)
+        latest = await self.memory.list(self.chat_id, limit=LISTED)
+        heading = text("console-memories", language, count=known)
+        return "\n".join(filter(None, [heading, self._listed(latest, language)]))
+
+    async def _forget(self, words: str, language: str) -> str:
+        if not words:
+            return text("console-forget-what", language)
+        chosen = await self._chosen(words)
+        if not chosen:
+            return text("console-not-found", language)
+        ids = tuple(memory.id for memory in chosen)
+        if len(ids) == 1 and self.undo:
+            return await self._forgotten(ids, language)
+        self._asked = ids
+        question = text("console-forget-sure", language, count=len(ids))
+        return f"{self._listed(chosen[:LISTED], language)}\n{question}"
+
+    async def _chosen(self, words: str) -> Sequence[Memory]:
+        if words.casefold() in _ALL:
+            return await self.memory.list(self.chat_id, limit=await self.memory.count(self.chat_id) or 1)
+        if not words.isdecimal():
+            return await self.memory.matching(self.chat_id, words)
+        try:
+            return [await self.memory.get(self.chat_id, int(words))]
+        except MemoryNotFound:
+            return []
+
+    async def _forgotten(self, ids: tuple[int, ...], language: str) -> str:
+        receipt = await self.memory.forget(self.chat_id, ids, undo=self.undo or None)
+        if not receipt.purge_at:
+            return text("console-forgotten-for-good", language, count=receipt.memories)
+        self._hidden = ids
+        minutes = int(self.undo.total_seconds() // 60)
+        return text("console-forgotten", language, count=receipt.memories, minutes=minutes)
+
+    async def _undo(self, _: str, language: str) -> str:
+        hidden, self._hidden = self._hidden, ()
+        restored = await self.memory.restore(self.chat_id, hidden) if hidden else 0
+        return text("console-restored", language, count=restored)
+
+    def _listed(self, memories: Sequence[Memory], language: str) -> str:
+        return "\n".join(self._line(memory, language) for memory in memories)
+
+    def _line(self, memory: Memory, language: str) -> str:
+        day = date_text(memory.valid_from.astimezone(self.zone).date(), language)
+        said = " ".join(memory.text.split())
+        return f"{memory.id:>5}  {day}  {said if len(said) <= 160 else said[:159] + '…'}"

@@ -1,0 +1,277 @@
+"""One turn of a conversation, from a message to its delivered answer, safe to repeat after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from zoneinfo import ZoneInfo
+
+from bot.background import Background
+from bot.context import build_request, estimate_tokens
+from bot.loop import Limits, TurnResult, run_turn
+from bot.metrics import Metrics
+from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput, Usage
+from bot.prompts import SYSTEM
+from bot.texts import known_language, text
+from bot.tools import Toolbox, TurnScope
+from memory.errors import StorageError
+from memory.ports import Clock
+from memory.search import RELEVANT
+from memory.service import MemoryService
+from memory.sessions import Sessions, Turn
+from memory.text import language_of
+from memory.types import Hit, Incoming, Message, Query
+from memory.usage import UsageRow
+
+log = logging.getLogger(__name__)
+
+STOPPED_MARK = "⏹"
+"""Stands at the end of an answer that the person stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSettings:
+    """What of the configuration a turn needs."""
+
+    idle: timedelta
+    undo: timedelta
+    zone: ZoneInfo
+    recall_k: int
+    context_tokens: int
+    max_tokens: int
+    history_messages: int
+    limits: Limits
+
+
+@dataclass(slots=True)
+class _Running:
+    """An answer that is being written: the task that can be stopped, and what was shown until then."""
+
+    task: asyncio.Task[TurnResult | ModelError] | None = None
+    shown: str = ""
+    stopped: bool = False
+
+
+class Conversation:
+    """Answers messages. One chat's messages are handed in one after another; different chats side by side."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        memory: MemoryService,
+        model: ChatModel,
+        offline: ChatModel,
+        *,
+        clock: Clock,
+        background: Background,
+        metrics: Metrics,
+        settings: TurnSettings,
+    ) -> None:
+        """`offline` answers when `model` cannot; without a key both are the same."""
+        self._sessions = sessions
+        self._memory = memory
+        self._model = model
+        self._offline = offline
+        self._clock = clock
+        self._background = background
+        self._metrics = metrics
+        self._settings = settings
+        self._running: dict[tuple[int, int], _Running] = {}
+
+    async def answer(self, incoming: Incoming, reply: Reply) -> None:
+        """Answer one message and return when the answer is delivered.
+
+        The same message again, after a crash or a redelivery, is answered once: a stored answer is only
+        delivered, and what an interrupted attempt had saved is taken back before the next one.
+        """
+        turn = await self._sessions.begin_turn(incoming, self._settings.idle)
+        answer = turn.answer or await self._compose(turn, incoming, reply)
+        if not answer.delivered:
+            with self._metrics.stage("deliver"):
+                await reply.finish(answer.text or text("conversation-erased", _language(turn, incoming)))
+            await self._sessions.mark_delivered(answer.chat_id, answer.id)
+
+    def stop(self, chat_id: int, thread_id: int) -> bool:
+        """End the answer that is being written there; what was written is kept. False when there is none."""
+        running = self._running.get((chat_id, thread_id))
+        if running is None or running.stopped:
+            return False
+        running.stopped = True
+        if running.task:
+            running.task.cancel()
+        return True
+
+    async def _compose(self, turn: Turn, incoming: Incoming, reply: Reply) -> Message:
+        """Write the answer and store it with what it cost."""
+        if not turn.message.text:
+            return await self._sessions.discard(turn, text("conversation-erased", _language(turn, incoming)))
+        place = (incoming.chat_id, incoming.thread_id)
+        running = self._running[place] = _Running()
+        try:
+            if turn.resumed:
+                await self._memory.withdraw(incoming.chat_id, turn.message.id)
+            result = await self._respond(turn, incoming, reply, running)
+        finally:
+            del self._running[place]
+        self._metrics.turns.labels(_outcome(result)).inc()
+        usage = [_usage_row(usage) for usage in result.usages]
+        if result.refused:
+            await self._memory.withdraw(incoming.chat_id, turn.message.id)
+            return await self._sessions.discard(turn, result.text, usage)
+        return await self._sessions.finish_turn(turn, result.text, estimate_tokens(result.text), usage)
+
+    async def _respond(self, turn: Turn, incoming: Incoming, reply: Reply, running: _Running) -> TurnResult:
+        with self._metrics.stage("recall"):
+            now = await self._input(turn, incoming)
+        with self._metrics.stage("model"):
+            result = await self._stoppable(self._model, turn, now, reply, running)
+            if isinstance(result, ModelError):
+                result = await self._without_model(result, turn, now, reply, running)
+        return result
+
+    async def _without_model(
+        self, error: ModelError, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+    ) -> TurnResult:
+        """Let the notebook answer in the model's place, and say so."""
+        chat_id = turn.message.chat_id
+        self._metrics.failed("model", error)
+        log.warning("the model gave no answer", extra={"kind": error.kind, "chat_id": chat_id})
+        notice = text(f"conversation-{error.kind}", now.language)
+        if self._offline is self._model or isinstance(error, PromptTooLong):
+            return TurnResult(notice)
+        await self._memory.withdraw(chat_id, turn.message.id)
+        result = await self._stoppable(self._offline, turn, now, reply, running)
+        if isinstance(result, ModelError):
+            return TurnResult(notice)
+        return replace(result, text=f"{notice}\n\n{result.text}")
+
+    async def _stoppable(
+        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+    ) -> TurnResult | ModelError:
+        """Run the loop as a task of its own, so that `stop` ends it and not the turn around it."""
+        running.task = self._background.start(self._attempt(model, turn, now, reply, running), "turn")
+        if running.stopped:
+            running.task.cancel()
+        try:
+            return await running.task
+        except asyncio.CancelledError:
+            running.task.cancel()
+            if running.stopped:
+                return _stopped(running.shown)
+            raise
+
+    async def _attempt(
+        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+    ) -> TurnResult | ModelError:
+        try:
+            return await self._run(model, turn, now, reply, running)
+        except ModelError as error:
+            return error
+
+    async def _run(
+        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+    ) -> TurnResult:
+        async def on_text(so_far: str) -> None:
+            running.shown = so_far
+            await reply.write(so_far)
+
+        async def on_tool(call: ToolCall) -> None:
+            await reply.note(text("conversation-tool", now.language, tool=call.name))
+
+        toolbox = Toolbox(
+            self._memory, self._scope(turn, now), recalled=now.recalled, undo=self._settings.undo
+        )
+        request = build_request(
+            turn.message.chat_id,
+            SYSTEM,
+            toolbox.specs(),
+            await self._history(turn),
+            now,
+            context_tokens=self._settings.context_tokens,
+            max_tokens=self._settings.max_tokens,
+        )
+        result = await run_turn(
+            model, request, toolbox, limits=self._settings.limits, on_text=on_text, on_tool=on_tool
+        )
+        for usage in result.usages:
+            self._metrics.spent(usage)
+        return result
+
+    async def _input(self, turn: Turn, incoming: Incoming) -> TurnInput:
+        question = turn.message
+        return TurnInput(
+            text=question.text,
+            speaker=question.speaker,
+            sent_at=question.sent_at,
+            now=self._clock.now().astimezone(self._settings.zone),
+            language=_language(turn, incoming),
+            profile="",
+            recalled=tuple(await self._recall(question)),
+            origin=question.origin,
+        )
+
+    async def _recall(self, question: Message) -> list[Hit]:
+        """Find what memory has to say, without a model; a sick database must not silence the bot."""
+        if not self._settings.recall_k:
+            return []
+        started = time.perf_counter()
+        query = Query(question.chat_id, question.text, k=self._settings.recall_k, floor=RELEVANT)
+        try:
+            hits = await self._memory.search(query)
+        except StorageError as error:
+            self._metrics.failed("recall", error)
+            return []
+        self._metrics.recalled(time.perf_counter() - started, len(hits))
+        return hits
+
+    async def _history(self, turn: Turn) -> list[PastMessage]:
+        question = turn.message
+        stored = await self._sessions.history(
+            question.chat_id, question.session_id, before_id=question.id, step=self._settings.history_messages
+        )
+        return [PastMessage(message.role, message.text) for message in stored]
+
+    def _scope(self, turn: Turn, now: TurnInput) -> TurnScope:
+        question = turn.message
+        return TurnScope(
+            chat_id=question.chat_id,
+            speaker=question.speaker,
+            speaker_id=question.speaker_id,
+            session_id=turn.session.id,
+            message_id=question.id,
+            zone=self._settings.zone,
+            now=now.now,
+            origin=question.origin,
+            sent_at=question.sent_at,
+        )
+
+
+def _language(turn: Turn, incoming: Incoming) -> str:
+    return language_of(turn.message.text, known_language(incoming.language))
+
+
+def _outcome(result: TurnResult) -> str:
+    if result.refused:
+        return "refused"
+    if result.empty:
+        return "empty"
+    return "cut" if result.cut else "answered"
+
+
+def _stopped(shown: str) -> TurnResult:
+    return TurnResult(f"{shown} {STOPPED_MARK}".strip(), cut=True)
+
+
+def _usage_row(usage: Usage) -> UsageRow:
+    return UsageRow(
+        model=usage.model,
+        purpose="chat",
+        input_tokens=usage.input_tokens,
+        cache_read_tokens=usage.cache_read_tokens,
+        cache_write_tokens=usage.cache_write_tokens,
+        output_tokens=usage.output_tokens,
+        cost_usd=usage.cost_usd,
+    )

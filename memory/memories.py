@@ -1,0 +1,244 @@
+"""The memories of each chat: storing, reading, replacing and forgetting them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import sqlalchemy as sa
+
+# ON CONFLICT of PostgreSQL is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
+from sqlalchemy.dialects.postgresql import insert
+
+from memory import forget
+from memory.database import Database
+from memory.errors import InvalidMemory, MemoryNotFound, StaleRevision
+from memory.ports import Clock
+from memory.rows import (
+    ANY,
+    batches,
+    change,
+    delete_memories,
+    fetch,
+    fetch_ids,
+    filters,
+    find_same,
+    insert_memory,
+    writing,
+)
+from memory.tables import links, memories
+from memory.text import clean, fold, text_hash
+from memory.types import (
+    Memory,
+    NewMemory,
+    Receipt,
+    Relation,
+    Remembered,
+    Status,
+    StoredVector,
+    Where,
+    WordMatch,
+)
+from memory.words import match_words
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+MemoryList: TypeAlias = list[Memory]  # inside the class, `list` is its method
+MatchList: TypeAlias = list[WordMatch]
+
+
+class Memories:
+    """Rows, sources, words and vectors of memories, kept together. Every method works within one chat."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, new: NewMemory, vector: StoredVector | None = None) -> Remembered:
+        """Store a memory, or return the active one with the same words. Raises InvalidMemory."""
+        new = _checked(new, new.chat_id)
+        async with writing(self._database) as conn:
+            return await self._add(conn, new, vector)
+
+    async def get(self, chat_id: int, memory_id: int) -> Memory:
+        """Return a memory, a superseded one too. Raises MemoryNotFound, also for a forgotten one."""
+        async with self._database.read() as conn:
+            return await _visible(conn, chat_id, memory_id)
+
+    async def get_active(self, chat_id: int, ids: Collection[int]) -> MemoryList:
+        """Return those of `ids` that are active in the chat, in the order of `ids`."""
+        found: dict[int, Memory] = {}
+        async with self._database.read() as conn:
+            for batch in batches(ids):
+                active = await fetch(conn, chat_id, *filters(chat_id), memories.c.id.in_(batch))
+                found |= {memory.id: memory for memory in active}
+        return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
+
+    async def list(
+        self, chat_id: int, where: Where = ANY, *, limit: int | None = 20, offset: int = 0
+    ) -> MemoryList:
+        """Return the active memories, newest first by `valid_from`; without `limit` all of them."""
+        newest_first = (memories.c.valid_from.desc(), memories.c.id.desc())
+        async with self._database.read() as conn:
+            return await fetch(
+                conn, chat_id, *filters(chat_id, where), order=newest_first, limit=limit, offset=offset
+            )
+
+    async def count(self, chat_id: int, where: Where = ANY) -> int:
+        """Return how many active memories `list` would go through."""
+        query = sa.select(sa.func.count()).select_from(memories).where(*filters(chat_id, where))
+        async with self._database.read() as conn:
+            found: int = (await conn.execute(query)).scalar_one()
+        return found
+
+    async def history(self, chat_id: int, memory_id: int) -> MemoryList:
+        """Return the earlier versions of a memory, the latest first."""
+        async with self._database.read() as conn:
+            newest = await _visible(conn, chat_id, memory_id)
+            versions = await forget.with_history(conn, chat_id, [newest])
+        return sorted(versions[1:], key=lambda memory: memory.revision, reverse=True)
+
+    async def matching(self, chat_id: int, text: str) -> MemoryList:
+        """Return the active memories that contain `text` as it stands, whatever its case, newest first."""
+        wanted = fold(text)
+        if not wanted:
+            return []
+        query = sa.select(memories.c.id, memories.c.text, memories.c.original).where(*filters(chat_id))
+        async with self._database.read() as conn:
+            rows = (await conn.execute(query)).all()
+            ids = await asyncio.to_thread(_ids_with, wanted, rows)
+            found = await fetch_ids(conn, chat_id, ids)
+        return sorted(found, key=lambda memory: (memory.valid_from, memory.id), reverse=True)
+
+    async def word_matches(
+        self, chat_id: int, words: Sequence[str], where: Where = ANY, limit: int = 50
+    ) -> MatchList:
+        """Return the active memories that share stems with `words` (see `memory.text.stems`), best first."""
+        async with self._database.read() as conn:
+            return await match_words(conn, chat_id, words, filters(chat_id, where), limit)
+
+    async def supersede(
+        self,
+        chat_id: int,
+        memory_id: int,
+        new: NewMemory,
+        *,
+        revision: int | None = None,
+        vector: StoredVector | None = None,
+    ) -> Memory:
+        """Put `new` in the place of a memory, which stays as history and is no longer found.
+
+        When the chat knows the words of `new` already, that memory takes the place.
+        Raises MemoryNotFound, StaleRevision when it is not active or not at `revision`, InvalidMemory.
+        """
+        new = _checked(new, chat_id)
+        async with writing(self._database) as conn:
+            old = await _visible(conn, chat_id, memory_id)
+            if old.status != Status.ACTIVE or revision not in (None, old.revision):
+                raise StaleRevision(memory_id)
+            until = self._clock.now()
+            await change(conn, chat_id, [old.id], status=Status.SUPERSEDED, valid_until=until)
+            added = (await self._add(conn, new, vector)).memory
+            replaced = sa.update(memories).where(memories.c.id == old.id)
+            await conn.execute(replaced.values(superseded_by=added.id))
+            await conn.execute(_replaces(chat_id, added.id, old.id))
+            return added
+
+    async def replace_document(
+        self, chat_id: int, document: str, news: Sequence[tuple[NewMemory, StoredVector | None]]
+    ) -> MemoryList:
+        """Store the chunks of a document in place of its former ones; unchanged chunks keep their rows.
+
+        Former chunks that are no longer in it are deleted. Raises InvalidMemory.
+        """
+        if not document:
+            raise InvalidMemory("A document needs a name; give it one and add it again.")
+        chunks = [(_checked(replace(new, document=document), chat_id), vector) for new, vector in news]
+        async with writing(self._database) as conn:
+            former = await fetch(conn, chat_id, *filters(chat_id), memories.c.document == document)
+            kept = {text_hash(new.text) for new, _ in chunks}
+            dropped = [memory.id for memory in former if text_hash(memory.text) not in kept]
+            await delete_memories(conn, chat_id, dropped)
+            stored = [(await self._add(conn, new, vector)).memory for new, vector in chunks]
+        return list({memory.id: memory for memory in stored}.values())
+
+    async def hide(self, chat_id: int, ids: Collection[int], purge_at: datetime) -> Receipt:
+        """Take memories out of sight at once; at `purge_at` they are due to be purged."""
+        async with writing(self._database) as conn:
+            return await forget.hide(conn, chat_id, ids, purge_at)
+
+    async def unhide(self, chat_id: int, ids: Collection[int]) -> int:
+        """Bring back what is hidden and not yet purged; return how many memories that were."""
+        async with writing(self._database) as conn:
+            return await forget.unhide(conn, chat_id, ids)
+
+    async def purge(self, chat_id: int, ids: Collection[int]) -> Receipt:
+        """Remove memories and their traces for good; `Database.scrub` then cleans the files."""
+        async with writing(self._database) as conn:
+            return await forget.purge(conn, chat_id, ids)
+
+    async def purge_due(self, now: datetime) -> Receipt:
+        """Purge, in every chat, what is hidden and due; one transaction for each chat."""
+        async with self._database.read() as conn:
+            chats = await forget.due(conn, now)
+        receipts = [await self._purge_due_in(chat_id, now) for chat_id in chats]
+        return Receipt(sum(each.memories for each in receipts), sum(each.messages for each in receipts))
+
+    async def withdraw(self, chat_id: int, message_id: int) -> int:
+        """Delete what an unfinished turn on this message had stored, and bring back what it had replaced."""
+        async with writing(self._database) as conn:
+            return await forget.withdraw(conn, chat_id, message_id)
+
+    async def _purge_due_in(self, chat_id: int, now: datetime) -> Receipt:
+        async with writing(self._database) as conn:
+            ids = (await forget.due(conn, now)).get(chat_id, [])
+            return await forget.purge(conn, chat_id, ids)
+
+    async def _add(self, conn: AsyncConnection, new: NewMemory, vector: StoredVector | None) -> Remembered:
+        if known := await find_same(conn, new.chat_id, new.text):
+            return Remembered(known, created=False)
+        return Remembered(await insert_memory(conn, new, self._clock.now(), vector), created=True)
+
+
+async def _visible(conn: AsyncConnection, chat_id: int, memory_id: int) -> Memory:
+    found = await fetch(
+        conn, chat_id, memories.c.id == memory_id, memories.c.status != Status.FORGOTTEN, limit=1
+    )
+    if not found:
+        raise MemoryNotFound(memory_id)
+    return found[0]
+
+
+def _checked(new: NewMemory, chat_id: int) -> NewMemory:
+    """Make sure that the memory fits the chat and the database, whatever its text came from."""
+    if new.chat_id != chat_id:
+        raise ValueError("a memory must be stored in the chat that it belongs to")
+    text = clean(new.text)
+    if not text:
+        raise InvalidMemory("There is nothing to remember in an empty text; write what should be kept.")
+    return replace(
+        new,
+        text=text,
+        original=clean(new.original),
+        speaker=clean(new.speaker),
+        document=clean(new.document),
+    )
+
+
+def _ids_with(wanted: str, rows: Sequence[Any]) -> list[int]:
+    return [row.id for row in rows if wanted in fold(row.text) or wanted in fold(row.original)]
+
+
+def _replaces(chat_id: int, new_id: int, old_id: int) -> sa.Executable:
+    row = {
+        "chat_id": chat_id,
+        "from_id": new_id,
+        "to_id": old_id,
+        "relation": Relation.REPLACES,
+        "weight": 1.0,
+    }
+    return insert(links).values(row).on_conflict_do_nothing()

@@ -1,0 +1,154 @@
+"""`backup` and `restore`: nothing is lost, nothing unsound is put in place, and a bot may run meanwhile."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory.lock import DirectoryLock
+from tests.program import Program, make_program
+
+DOG = "my dog is called Biscuit"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    return make_program(tmp_path, monkeypatch, capsys)
+
+
+def texts(program: Program) -> list[str]:
+    return [memory["text"] for memory in program("memory", "list", "--chat", "1", "--json").json]
+
+
+def test_a_restore_brings_back_what_was_backed_up_and_keeps_what_was_there(
+    program: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    made = program("backup", str(file), "--json").json
+    program.told("I like tea")
+
+    restored = program("restore", str(file), "--json").json
+
+    assert (made["memories"], made["messages"]) == (1, 2)
+    assert texts(program) == [DOG]
+    kept = Path(restored["previous"])
+    assert kept.name.startswith("mnemogram.db.before-restore-")
+    with closing(sqlite3.connect(kept)) as conn:
+        assert conn.execute("SELECT count(*) FROM memories").fetchone() == (2,)
+
+
+def test_after_a_restore_the_index_is_built_anew(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    program("index", "rebuild")
+
+    program("restore", str(file))
+
+    assert not (program.data / "index").exists()
+    assert program("index", "rebuild", "--json").json["entries"] == 1
+
+
+def test_a_restore_into_an_empty_directory_works(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    monkeypatch.setenv("MNEMOGRAM_STORAGE__DIR", str(tmp_path / "elsewhere"))
+
+    assert program("restore", str(file), "--json").json["previous"] is None
+    assert texts(program) == [DOG]
+
+
+def test_a_backup_is_made_beside_a_running_bot_and_a_restore_is_not(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    lock = DirectoryLock(program.data)
+    lock.acquire()
+
+    assert program("backup", str(file)).status == 0
+    refused = program("restore", str(file))
+    lock.release()
+
+    assert (refused.status, "in use" in refused.refusal) == (1, True)
+    assert texts(program) == [DOG]
+
+
+def test_a_backup_is_for_the_eyes_of_its_owner(program: Program, tmp_path: Path) -> None:
+    program.told(DOG)
+    program("backup", str(tmp_path / "backup.db"))
+    assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_an_earlier_backup_is_overwritten_only_when_asked(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+
+    assert "--force" in program("backup", str(file)).refusal
+    assert program("backup", str(file), "--force").status == 0
+
+
+def test_a_backup_cannot_go_onto_the_database_itself(program: Program) -> None:
+    program.told(DOG)
+    refused = program("backup", str(program.data / "mnemogram.db"), "--force")
+    assert (refused.status, "itself" in refused.refusal) == (2, True)
+    assert texts(program) == [DOG]
+
+
+@pytest.mark.parametrize("place", ["nowhere/backup.db", "."])
+def test_a_place_that_cannot_be_written_is_one_sentence(program: Program, tmp_path: Path, place: str) -> None:
+    program.told(DOG)
+    assert "directory" in program("backup", str(tmp_path / place)).refusal
+
+
+def test_without_a_database_there_is_nothing_to_back_up(program: Program, tmp_path: Path) -> None:
+    assert "no database" in program("backup", str(tmp_path / "backup.db")).refusal
+    assert not program.data.exists()
+
+
+def test_only_a_sound_database_of_this_program_is_restored(program: Program, tmp_path: Path) -> None:
+    program.told(DOG)
+    program("backup", str(tmp_path / "good.db"))
+    (tmp_path / "text.db").write_text("no database at all" * 100, encoding="utf-8")
+    (tmp_path / "cut.db").write_bytes((tmp_path / "good.db").read_bytes()[:20_000])
+    with closing(sqlite3.connect(tmp_path / "other.db")) as conn:
+        conn.execute("CREATE TABLE songs (name TEXT)")
+    newer = tmp_path / "newer.db"
+    newer.write_bytes((tmp_path / "good.db").read_bytes())
+    with closing(sqlite3.connect(newer)) as conn:
+        conn.execute("INSERT INTO schema_migrations VALUES (99, 'from the future', '2030-01-01')")
+        conn.commit()
+
+    hints = {
+        "missing.db": "no file",
+        "text.db": "not a sound SQLite database",
+        "cut.db": "cannot be restored",
+        "other.db": "not a database of Mnemogram",
+        "newer.db": "newer",
+    }
+    for name, hint in hints.items():
+        refused = program("restore", str(tmp_path / name))
+        assert (name, refused.status, hint in refused.refusal) == (name, 1, True), refused.err
+    assert texts(program) == [DOG]
+    assert [path.name for path in program.data.iterdir() if "restore" in path.name] == []
+
+
+def test_a_damaged_database_is_no_backup_and_no_file_is_left(program: Program, tmp_path: Path) -> None:
+    for number in range(40):
+        program.told(f"remember: number {number} " + "word " * 50)
+    database = program.data / "mnemogram.db"
+    content = bytearray(database.read_bytes())
+    content[len(content) // 2 : -4096] = b"\x55" * (len(content) - 4096 - len(content) // 2)
+    database.write_bytes(content)
+
+    refused = program("backup", str(tmp_path / "backup.db"))
+
+    assert (refused.status, "damaged" in refused.refusal) == (1, True)
+    assert not (tmp_path / "backup.db").exists()

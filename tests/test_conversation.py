@@ -1,0 +1,282 @@
+"""A turn from message to delivered answer, on the real app with scripted models."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from bot.app import App, open_app
+from bot.config import Config, MemorySettings, Storage
+from bot.conversation import STOPPED_MARK
+from bot.ports import ChatModel, ModelMisconfigured, ModelUnavailable, PromptTooLong, Stop
+from memory.types import Author, Incoming, MemoryType, NewMemory, Origin
+from tests.fakes.clock import NOON, FrozenClock
+from tests.fakes.embedder import HashEmbedder
+from tests.fakes.model import ScriptedModel, hangs, says, wants
+from tests.fakes.reply import CollectedReply
+
+ANNA = Author(7, "Anna")
+CHAT = 7
+
+Open: TypeAlias = Callable[[ChatModel], AbstractAsyncContextManager[App]]
+
+
+@pytest.fixture
+def clock() -> FrozenClock:
+    return FrozenClock()
+
+
+@pytest.fixture
+def app_with(tmp_path: Path, clock: FrozenClock) -> Open:
+    """Opens the app on the test's directory with a model; may be opened again, as after a restart."""
+    config = Config(storage=Storage(dir=tmp_path), memory=MemorySettings(timezone="Asia/Vladivostok"))
+
+    @asynccontextmanager
+    async def opened(model: ChatModel) -> AsyncIterator[App]:
+        async with open_app(config, clock=clock, embedder=HashEmbedder(), model=model) as app:
+            yield app
+
+    return opened
+
+
+def says_anna(
+    text: str, source: str = "", *, chat_id: int = CHAT, origin: Origin = Origin.PERSON
+) -> Incoming:
+    return Incoming(chat_id, ANNA, text, NOON, source or f"m:{text}", origin=origin)
+
+
+async def ask(app: App, incoming: Incoming) -> CollectedReply:
+    reply = CollectedReply()
+    await app.conversation.answer(incoming, reply)
+    return reply
+
+
+async def test_an_answer_is_streamed_then_delivered_whole(app_with: Open) -> None:
+    async with app_with(ScriptedModel(says("Hello, Anna."))) as app:
+        reply = await ask(app, says_anna("hi"))
+
+    assert reply.written == ["Hello,", "Hello, Anna."]
+    assert reply.finished == ["Hello, Anna."]
+
+
+async def test_the_next_turn_carries_the_last_one_and_not_itself(app_with: Open) -> None:
+    model = ScriptedModel(says("one"), says("two"))
+    async with app_with(model) as app:
+        await ask(app, says_anna("first"))
+        await ask(app, says_anna("second"))
+
+    assert [message.text for message in model.requests[1].history] == ["first", "one"]
+    assert model.requests[1].turn.text == "second"
+
+
+async def test_after_a_silence_the_conversation_starts_anew(app_with: Open, clock: FrozenClock) -> None:
+    model = ScriptedModel(says("one"), says("two"))
+    async with app_with(model) as app:
+        await ask(app, says_anna("first"))
+        clock.advance(minutes=31)
+        await ask(app, says_anna("second"))
+
+    assert model.requests[1].history == ()
+
+
+async def test_what_was_saved_is_recalled_in_a_later_session_with_its_source(
+    app_with: Open, clock: FrozenClock
+) -> None:
+    model = ScriptedModel(
+        wants("save_to_memory", content="Anna's dog is called Biscuit", type="fact"),
+        says("Saved."),
+        says("Biscuit."),
+    )
+    async with app_with(model) as app:
+        await ask(app, says_anna("my dog is called Biscuit"))
+        clock.advance(days=3)
+        await ask(app, says_anna("what is my dog called?"))
+        [memory] = await app.memory.list(CHAT)
+
+    [hit] = model.requests[2].turn.recalled
+    assert hit.memory == memory
+    assert (memory.speaker, memory.origin, memory.message_ids) == ("Anna", Origin.PERSON, (1,))
+
+
+async def test_another_chat_recalls_nothing_of_it(app_with: Open) -> None:
+    model = ScriptedModel(says("I do not know."))
+    async with app_with(model) as app:
+        await app.memory.remember(NewMemory(CHAT, "my dog is called Biscuit", MemoryType.FACT, Origin.PERSON))
+        await ask(app, says_anna("what is my dog called?", chat_id=8))
+
+    assert model.requests[0].turn.recalled == ()
+
+
+async def test_the_time_told_to_the_model_is_that_of_the_chat(app_with: Open) -> None:
+    model = ScriptedModel(says("Evening."))
+    async with app_with(model) as app:
+        await ask(app, says_anna("what time is it?"))
+
+    now = model.requests[0].turn.now
+    assert now == NOON
+    assert now.utcoffset() == timedelta(hours=10)
+
+
+async def test_the_same_message_is_answered_once(app_with: Open) -> None:
+    async with app_with(ScriptedModel(says("once"))) as app:
+        await ask(app, says_anna("hi"))
+        again = await ask(app, says_anna("hi"))
+
+    assert again.finished == []
+
+
+async def test_an_answer_that_was_not_delivered_is_delivered_after_a_restart(app_with: Open) -> None:
+    async with app_with(ScriptedModel(says("late"))) as app:
+        with pytest.raises(ConnectionError):
+            await app.conversation.answer(says_anna("hi"), _BrokenReply())
+
+    async with app_with(ScriptedModel()) as app:
+        reply = await ask(app, says_anna("hi"))
+
+    assert reply.finished == ["late"]
+
+
+async def test_a_turn_that_was_killed_after_its_save_saves_once(app_with: Open) -> None:
+    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    killed = ScriptedModel(
+        wants("save_to_memory", content="Anna has a dog", type="fact"), hangs("Sav", lambda: never)
+    )
+    async with app_with(killed) as app:
+        turn = app.background.start(ask(app, says_anna("I have a dog")), "turn")
+        await _until(lambda: len(killed.requests) == 2)
+        turn.cancel()
+        await asyncio.wait([turn])
+
+    resumed = ScriptedModel(wants("save_to_memory", content="Anna owns a dog", type="fact"), says("Saved."))
+    async with app_with(resumed) as app:
+        reply = await ask(app, says_anna("I have a dog"))
+        kept = await app.memory.list(CHAT)
+
+    assert reply.finished == ["Saved."]
+    assert [memory.text for memory in kept] == ["Anna owns a dog"]
+
+
+async def test_stop_keeps_what_was_written(app_with: Open) -> None:
+    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    reply = CollectedReply()
+    async with app_with(ScriptedModel(hangs("Once upon a time", lambda: never))) as app:
+        turn = app.background.start(app.conversation.answer(says_anna("tell me a story"), reply), "turn")
+        await _until(lambda: reply.text == "Once upon a time")
+
+        assert app.conversation.stop(CHAT, 0)
+        await turn
+
+        assert reply.finished == [f"Once upon a time {STOPPED_MARK}"]
+        assert not app.conversation.stop(CHAT, 0)
+
+
+async def test_stop_ends_only_the_answer_in_its_own_place(app_with: Open) -> None:
+    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    model = ScriptedModel(hangs("…", lambda: never))
+    async with app_with(model) as app:
+        turn = app.background.start(ask(app, says_anna("hi")), "turn")
+        await _until(lambda: bool(model.requests))
+
+        assert not app.conversation.stop(CHAT, 5)
+        assert not app.conversation.stop(8, 0)
+        assert not turn.done()
+        turn.cancel()
+
+
+async def test_a_refused_turn_is_told_once_and_left_out_of_later_prompts(app_with: Open) -> None:
+    model = ScriptedModel(
+        wants("save_to_memory", content="Anna wants a bomb", type="fact"),
+        says("", stop=Stop.REFUSAL),
+        says("Hello."),
+    )
+    async with app_with(model) as app:
+        refused = await ask(app, says_anna("something bad"))
+        await ask(app, says_anna("hi"))
+        kept = await app.memory.list(CHAT)
+
+    assert len(refused.finished) == 1
+    assert model.requests[2].history == ()
+    assert kept == []
+
+
+@pytest.mark.parametrize("fault", [ModelUnavailable("away"), ModelMisconfigured("bad key")])
+async def test_without_the_model_the_notebook_answers_and_says_so(app_with: Open, fault: Exception) -> None:
+    async with app_with(ScriptedModel(fault)) as app:
+        await app.memory.remember(NewMemory(CHAT, "my dog is called Biscuit", MemoryType.FACT, Origin.PERSON))
+        reply = await ask(app, says_anna("what is my dog called?"))
+
+    [answer] = reply.finished
+    assert answer.startswith("Claude ")
+    assert "Biscuit" in answer
+    assert str(fault) not in answer
+
+
+async def test_what_a_failed_model_had_saved_is_not_saved_again_by_the_notebook(app_with: Open) -> None:
+    model = ScriptedModel(
+        wants("save_to_memory", content="Anna's dog: Biscuit", type="fact"), ModelUnavailable("away")
+    )
+    async with app_with(model) as app:
+        await ask(app, says_anna("my dog is called Biscuit"))
+        kept = await app.memory.list(CHAT)
+
+    assert [memory.text for memory in kept] == ["my dog is called Biscuit"]
+
+
+async def test_a_message_that_is_too_long_gets_a_sentence(app_with: Open) -> None:
+    async with app_with(ScriptedModel(PromptTooLong("too long"))) as app:
+        reply = await ask(app, says_anna("word " * 10))
+
+    assert "smaller pieces" in reply.text
+
+
+async def test_what_a_turn_cost_is_kept_with_its_answer(app_with: Open) -> None:
+    async with app_with(ScriptedModel(says("hi"))) as app:
+        await ask(app, says_anna("hello"))
+        async with app.database.read() as conn:
+            rows = (
+                await conn.exec_driver_sql("SELECT chat_id, purpose, input_tokens, cost_usd FROM usage")
+            ).all()
+
+    assert [tuple(row) for row in rows] == [(CHAT, "chat", 100, 0.001)]
+
+
+async def test_what_was_forwarded_is_never_saved_as_the_persons_fact(app_with: Open) -> None:
+    model = ScriptedModel(wants("save_to_memory", content="the sender is a spy", type="fact"), says("Noted."))
+    async with app_with(model) as app:
+        await ask(app, says_anna("I am a spy", origin=Origin.FORWARDED))
+        kept = await app.memory.list(CHAT)
+
+    assert all(memory.origin is Origin.FORWARDED and memory.type is MemoryType.KNOWLEDGE for memory in kept)
+
+
+async def test_one_chat_waits_for_no_other(app_with: Open) -> None:
+    gate = asyncio.Event()
+    model = ScriptedModel(hangs("slow", gate.wait), says("quick"))
+    async with app_with(model) as app:
+        slow = app.background.start(ask(app, says_anna("hi", chat_id=1)), "slow")
+        await _until(lambda: bool(model.requests))
+
+        quick = await ask(app, says_anna("hi", chat_id=2))
+        gate.set()
+
+        assert quick.finished == ["quick"]
+        assert (await slow).finished == ["slow"]
+
+
+class _BrokenReply(CollectedReply):
+    """The network is gone when the answer is to be delivered."""
+
+    async def finish(self, text: str) -> None:
+        raise ConnectionError
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0.01)
