@@ -34,6 +34,5 @@ class Background:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            log.error(
-                "a background task failed", extra={"task": task.get_name(), "error": type(error).__name__}
-            )
+            failure = {"task": task.get_name(), "error": type(error).__name__}
+            log.error("a background task failed", extra=failure)

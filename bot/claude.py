@@ -25,11 +25,11 @@ from bot.ports import (
     Stop,
     TextDelta,
     ToolCall,
-    Usage,
 )
 from bot.pricing import cost_usd
 from bot.rendering import Block, Style, render, said
 from memory.errors import ConfigError
+from memory.usage import Usage
 
 log = logging.getLogger(__name__)
 
@@ -191,14 +191,14 @@ class _Attempt:
         if self._message is None:
             return None
         counted = self._message.usage
-        tokens = {
-            "input_tokens": counted.input_tokens or 0,
-            "cache_read_tokens": counted.cache_read_input_tokens or 0,
-            "cache_write_tokens": counted.cache_creation_input_tokens or 0,
-            "output_tokens": counted.output_tokens or 0,
-        }
-        model = self._style.model
-        return Usage(model, **tokens, cost_usd=cost_usd(model, **tokens))
+        usage = Usage(
+            self._style.model,
+            input_tokens=counted.input_tokens or 0,
+            cache_read_tokens=counted.cache_read_input_tokens or 0,
+            cache_write_tokens=counted.cache_creation_input_tokens or 0,
+            output_tokens=counted.output_tokens or 0,
+        )
+        return replace(usage, cost_usd=cost_usd(usage))
 
     async def _guarded(self, step: Awaitable[_T]) -> _T:
         """Wait for the SDK, until the deadline at the most."""

@@ -11,9 +11,9 @@ from zoneinfo import ZoneInfo
 
 from bot.background import Background
 from bot.context import build_request, estimate_tokens
-from bot.loop import Limits, TurnResult, run_turn
+from bot.loop import Limits, OnText, TurnResult, run_turn
 from bot.metrics import Metrics
-from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput, Usage
+from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput
 from bot.prompts import SYSTEM
 from bot.texts import known_language, text
 from bot.tools import Toolbox, TurnScope
@@ -24,7 +24,6 @@ from memory.service import MemoryService
 from memory.sessions import Sessions, Turn
 from memory.text import language_of
 from memory.types import Hit, Incoming, Message, Query
-from memory.usage import UsageRow
 
 log = logging.getLogger(__name__)
 
@@ -117,11 +116,12 @@ class Conversation:
         finally:
             del self._running[place]
         self._metrics.turns.labels(_outcome(result)).inc()
-        usage = [_usage_row(usage) for usage in result.usages]
         if result.refused:
             await self._memory.withdraw(incoming.chat_id, turn.message.id)
-            return await self._sessions.discard(turn, result.text, usage)
-        return await self._sessions.finish_turn(turn, result.text, estimate_tokens(result.text), usage)
+            return await self._sessions.discard(turn, result.text, result.usages)
+        return await self._sessions.finish_turn(
+            turn, result.text, estimate_tokens(result.text), result.usages
+        )
 
     async def _respond(self, turn: Turn, incoming: Incoming, reply: Reply, running: _Running) -> TurnResult:
         with self._metrics.stage("recall"):
@@ -143,16 +143,23 @@ class Conversation:
         if self._offline is self._model or isinstance(error, PromptTooLong):
             return TurnResult(notice)
         await self._memory.withdraw(chat_id, turn.message.id)
-        result = await self._stoppable(self._offline, turn, now, reply, running)
-        if isinstance(result, ModelError):
-            return TurnResult(notice)
-        return replace(result, text=f"{notice}\n\n{result.text}")
+        result = await self._stoppable(self._offline, turn, now, reply, running, notice)
+        return TurnResult(notice) if isinstance(result, ModelError) else result
 
     async def _stoppable(
-        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+        self,
+        model: ChatModel,
+        turn: Turn,
+        now: TurnInput,
+        reply: Reply,
+        running: _Running,
+        notice: str = "",
     ) -> TurnResult | ModelError:
-        """Run the loop as a task of its own, so that `stop` ends it and not the turn around it."""
-        running.task = self._background.start(self._attempt(model, turn, now, reply, running), "turn")
+        """Run the loop as a task of its own, so that `stop` ends it and not the turn around it.
+
+        A `notice` stands above the answer from its first word on.
+        """
+        running.task = self._background.start(self._attempt(model, turn, now, reply, running, notice), "turn")
         if running.stopped:
             running.task.cancel()
         try:
@@ -164,19 +171,21 @@ class Conversation:
             raise
 
     async def _attempt(
-        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running, notice: str
     ) -> TurnResult | ModelError:
+        async def on_text(so_far: str) -> None:
+            running.shown = _under(notice, so_far)
+            await reply.write(running.shown)
+
         try:
-            return await self._run(model, turn, now, reply, running)
+            result = await self._run(model, turn, now, reply, on_text)
         except ModelError as error:
             return error
+        return replace(result, text=_under(notice, result.text))
 
     async def _run(
-        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running
+        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, on_text: OnText
     ) -> TurnResult:
-        async def on_text(so_far: str) -> None:
-            running.shown = so_far
-            await reply.write(so_far)
 
         async def on_tool(call: ToolCall) -> None:
             await reply.note(text("conversation-tool", now.language, tool=call.name))
@@ -261,17 +270,9 @@ def _outcome(result: TurnResult) -> str:
     return "cut" if result.cut else "answered"
 
 
+def _under(notice: str, answer: str) -> str:
+    return f"{notice}\n\n{answer}" if notice else answer
+
+
 def _stopped(shown: str) -> TurnResult:
     return TurnResult(f"{shown} {STOPPED_MARK}".strip(), cut=True)
-
-
-def _usage_row(usage: Usage) -> UsageRow:
-    return UsageRow(
-        model=usage.model,
-        purpose="chat",
-        input_tokens=usage.input_tokens,
-        cache_read_tokens=usage.cache_read_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        output_tokens=usage.output_tokens,
-        cost_usd=usage.cost_usd,
-    )

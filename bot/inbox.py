@@ -75,14 +75,14 @@ class Inbox:
         self._mine = inbox.c.bot_id == bot_id
         self._bot_id = bot_id
 
-    async def put(self, updates: Sequence[RawUpdate]) -> list[int]:
-        """Store updates, all or none, and return the ids of those that were not known yet, in their order."""
+    async def put(self, updates: Sequence[RawUpdate]) -> list[InboxItem]:
+        """Store updates, all or none, and return those that were not known yet, in their order."""
         if not updates:
             return []
         now = self._clock.now()
         async with self._database.write() as conn:
-            ids = [(await conn.execute(self._insert(update, now))).scalar_one_or_none() for update in updates]
-        return [fresh for fresh in ids if fresh is not None]
+            rows = [(await conn.execute(self._insert(update, now))).one_or_none() for update in updates]
+        return [_item(row) for row in rows if row is not None]
 
     async def pending(self) -> list[InboxItem]:
         """Return what is to be dealt with, the oldest first."""
@@ -148,7 +148,7 @@ class Inbox:
             "payload": update.payload,
             "received_at": now,
         }
-        return insert(inbox).values(values).on_conflict_do_nothing().returning(inbox.c.id)
+        return insert(inbox).values(values).on_conflict_do_nothing().returning(*inbox.c)
 
     def _end(self, item_id: int, state: UpdateState) -> sa.Update:
         one_of_mine = self._waiting & (inbox.c.id == item_id)

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from bot.ports import Usage
+from memory.usage import Usage
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """The HTTP content type of `Metrics.render`."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 
 from memory.errors import MnemogramError
 from memory.types import Hit, Origin, Role
+from memory.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +109,6 @@ class Stop(StrEnum):
     REFUSAL = "refusal"
     TOO_LONG = "too_long"  # the context window is full
     CUT = "cut"  # the stream ended before the message did
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one call; `input_tokens` leaves out what came from or went to the cache."""
-
-    model: str
-    input_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

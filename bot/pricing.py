@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from memory.usage import Usage
+
 MILLION = 1_000_000
 CACHE_WRITE_FACTOR = 1.25
 """Writing to the five-minute cache costs this many times the price of plain input."""
@@ -41,23 +43,20 @@ TARIFFS = {
 }
 
 
-def cost_usd(
-    model: str, *, input_tokens: int, cache_read_tokens: int, cache_write_tokens: int, output_tokens: int
-) -> float:
+def cost_usd(usage: Usage) -> float:
     """Return what one call costs, 0 for a model whose price is not known.
 
-    `model` may carry a date at its end and a gateway's prefix before a slash. `input_tokens` leaves out
-    what came from or went to the cache.
+    The model's name may carry a date at its end and a gateway's prefix before a slash.
     """
-    tariff = _tariff(model)
+    tariff = _tariff(usage.model)
     if tariff is None:
         return 0.0
-    price = tariff.price_of(input_tokens + cache_read_tokens + cache_write_tokens)
+    price = tariff.price_of(usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens)
     dollars = (
-        input_tokens * price.input
-        + cache_read_tokens * price.cache_read
-        + cache_write_tokens * price.input * CACHE_WRITE_FACTOR
-        + output_tokens * price.output
+        usage.input_tokens * price.input
+        + usage.cache_read_tokens * price.cache_read
+        + usage.cache_write_tokens * price.input * CACHE_WRITE_FACTOR
+        + usage.output_tokens * price.output
     )
     return dollars / MILLION
 

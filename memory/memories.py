@@ -118,8 +118,9 @@ class Memories:
         self, chat_id: int, words: Sequence[str], where: Where = ANY, limit: int = 50
     ) -> MatchList:
         """Return the active memories that share stems with `words` (see `memory.text.stems`), best first."""
+        among = None if where == ANY else sa.select(memories.c.id).where(*filters(chat_id, where))
         async with self._database.read() as conn:
-            return await match_words(conn, chat_id, words, filters(chat_id, where), limit)
+            return await match_words(conn, chat_id, words, among, limit)
 
     async def supersede(
         self,
@@ -205,10 +206,8 @@ class Memories:
 
 
 async def _visible(conn: AsyncConnection, chat_id: int, memory_id: int) -> Memory:
-    found = await fetch(
-        conn, chat_id, memories.c.id == memory_id, memories.c.status != Status.FORGOTTEN, limit=1
-    )
-    if not found:
+    found = await fetch_ids(conn, chat_id, [memory_id])
+    if not found or found[0].status == Status.FORGOTTEN:
         raise MemoryNotFound(memory_id)
     return found[0]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ HUB_SECONDS = 8
 
 NOTE_SECONDS = 2.0
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin")
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model")
 _OTHER_RUNTIMES = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf")
 
 
@@ -63,15 +64,27 @@ def _package(name: str) -> Path | None:
 
 
 def _cached(name: str) -> Path | None:
-    """The files that were fetched before. Weights in the older format are there only without the newer."""
-    from huggingface_hub import snapshot_download
+    """What was fetched before, by us or when an image was built; a download that was cut off is no model."""
+    from huggingface_hub import try_to_load_from_cache
 
-    for ignored in ((*_OTHER_RUNTIMES, "*.bin"), _OTHER_RUNTIMES):
-        with suppress(OSError, ValueError):
-            path = Path(snapshot_download(name, local_files_only=True, ignore_patterns=list(ignored)))
-            if is_complete(path):
-                return path
-    return None
+    try:
+        config = try_to_load_from_cache(name, "config.json")
+    except ValueError:
+        return None
+    here = Path(config).parent if isinstance(config, str) else None
+    return here if here and is_complete(here) and _has_parts(here) else None
+
+
+def _has_parts(directory: Path) -> bool:
+    """Tell whether what the weights need is there as well: the tokenizer and the later modules."""
+    if not any((directory / one).is_file() for one in TOKENIZERS):
+        return False
+    try:
+        modules = json.loads((directory / "modules.json").read_text(encoding="utf-8"))
+        paths = [module["path"] for module in modules if module["type"].endswith(("Pooling", "Dense"))]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return all((directory / path / "config.json").is_file() for path in paths)
 
 
 def _download(name: str, note: Callable[[str], None], endpoint: str | None) -> Path:

@@ -203,10 +203,15 @@ async def delete_memories(conn: AsyncConnection, chat_id: int, ids: Collection[i
 
 
 def batches(ids: Collection[int]) -> Iterator[list[int]]:
-    """Cut ids into lists that fit into one statement."""
-    rest = sorted(set(ids))
+    """Cut ids into lists that fit into one statement, without those that no row can have."""
+    rest = sorted(each for each in set(ids) if is_id(each))
     for start in range(0, len(rest), _BATCH):
         yield rest[start : start + _BATCH]
+
+
+def is_id(number: int) -> bool:
+    """Whether a row can have this id at all; beyond 64 bits the databases raise errors of their own."""
+    return 0 < number < 2**63
 
 
 async def _sources(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> dict[int, tuple[int, ...]]:

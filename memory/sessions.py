@@ -27,7 +27,7 @@ from memory.session_rows import (
 from memory.tables import messages, outgoing, sessions
 from memory.text import clean
 from memory.types import Incoming, Message, Session, SessionState
-from memory.usage import UsageRow, record_usage
+from memory.usage import Usage, record_usage
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -74,7 +74,7 @@ class Sessions:
         return known
 
     async def finish_turn(
-        self, turn: Turn, text: str, tokens: int = 0, usage: Sequence[UsageRow] = ()
+        self, turn: Turn, text: str, tokens: int = 0, usage: Sequence[Usage] = ()
     ) -> Message:
         """Store the answer, what it cost and the session's new end, all or nothing.
 
@@ -83,7 +83,7 @@ class Sessions:
         """
         return await self._store_answer(turn, ANSWER, text, tokens, usage)
 
-    async def discard(self, turn: Turn, text: str, usage: Sequence[UsageRow] = ()) -> Message:
+    async def discard(self, turn: Turn, text: str, usage: Sequence[Usage] = ()) -> Message:
         """End a turn that later prompts must not repeat, such as a refusal; `text` is what the person sees.
 
         It is stored like any answer, so that it is delivered once and the question is known when it comes
@@ -105,9 +105,9 @@ class Sessions:
     async def history(self, chat_id: int, session_id: int, *, before_id: int, step: int) -> list[Message]:
         """Return the last finished turns before a message: question, answer, question, answer, oldest first.
 
-        Between `step` and twice as many messages, once there are so many: the start moves by `step` messages at
-        a time and stays in between, so that each prompt continues the last one. A turn that was discarded, or
-        of which either text was erased, is left out.
+        Once there are enough, between `step` and twice as many messages: the start moves by `step` messages
+        at a time and stays in between, so that each prompt continues the last one. A turn that was
+        discarded, or of which either text was erased, is left out.
         """
         turns = finished_turns(chat_id, session_id, before_id)
         most = max(1, step // 2)
@@ -172,7 +172,7 @@ class Sessions:
         return int(closed.rowcount)
 
     async def _store_answer(
-        self, turn: Turn, kind: str, text: str, tokens: int, usage: Sequence[UsageRow]
+        self, turn: Turn, kind: str, text: str, tokens: int, usage: Sequence[Usage]
     ) -> Message:
         now = self._clock.now()
         text = clean(text)

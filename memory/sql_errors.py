@@ -11,17 +11,18 @@ import sqlalchemy as sa
 
 from memory.errors import StorageError
 
+FULL = "The disk with {place} is full; free some space and try again."
 BUSY = "Another program keeps {place} locked; close it or try again in a minute."
 
 _SQLITE_SENTENCES = {
-    sqlite3.SQLITE_FULL: "The disk with {place} is full; free some space and try again.",
+    sqlite3.SQLITE_FULL: FULL,
     sqlite3.SQLITE_READONLY: "{place} cannot be written; give it to the user that runs the program.",
     sqlite3.SQLITE_PERM: "{place} cannot be written; give it to the user that runs the program.",
     sqlite3.SQLITE_CANTOPEN: "{place} cannot be opened; check the directory and its permissions.",
     sqlite3.SQLITE_NOTADB: "{place} is not a SQLite database; move it away or put a backup in its place.",
     sqlite3.SQLITE_CORRUPT: "{place} is damaged; put your last backup in its place with `restore`.",
     sqlite3.SQLITE_BUSY: BUSY,
-    sqlite3.SQLITE_IOERR: "{place} cannot be read or written; check the disk.",
+    sqlite3.SQLITE_IOERR: "{place} cannot be read or written; check the disk and the space left on it.",
 }
 UNREACHABLE = "The database server does not answer; check storage.database_url and that it runs."
 _POSTGRES_SENTENCES = {
@@ -55,6 +56,10 @@ def sentences(file: Path | None) -> Iterator[None]:
         if sentence := sqlite_sentence(error, file):
             raise StorageError(sentence) from None
         raise
+    except TimeoutError:
+        if file:
+            raise
+        raise StorageError(UNREACHABLE) from None
     except sa.exc.TimeoutError:
         raise StorageError("The database has too much to do; try again in a minute.") from None
 

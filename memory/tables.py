@@ -216,6 +216,7 @@ words = sa.Table(
     sa.Column("word", sa.Text, nullable=False),
     sa.Column("memory_id", BigId, sa.ForeignKey(memories.c.id, ondelete="CASCADE"), nullable=False),
     sa.Column("count", sa.Integer, nullable=False),
+    sa.Column("length", sa.Integer, nullable=False),  # the memory's word_count, so that scoring needs no join
     sa.PrimaryKeyConstraint("chat_id", "word", "memory_id"),
     sa.Index(None, "memory_id"),
     sqlite_with_rowid=False,

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class UsageRow:
+class Usage:
     """One call to a model. `input_tokens` leaves out what was read from or written to the cache."""
 
     model: str
-    purpose: str
     input_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
+    purpose: str = "chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class UsageLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def record(self, chat_id: int, at: datetime, rows: Sequence[UsageRow]) -> None:
+    async def record(self, chat_id: int, at: datetime, rows: Sequence[Usage]) -> None:
         """Store calls that belong to no turn, such as those of background work."""
         async with self._database.write() as conn:
             await record_usage(conn, chat_id, at, rows)
@@ -75,13 +75,13 @@ class UsageLog:
 _SUMMED = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "cost_usd")
 
 
-async def record_usage(conn: AsyncConnection, chat_id: int, at: datetime, rows: Sequence[UsageRow]) -> None:
+async def record_usage(conn: AsyncConnection, chat_id: int, at: datetime, rows: Sequence[Usage]) -> None:
     """Store calls inside a transaction that the caller has open."""
     if rows:
         await conn.execute(sa.insert(usage), [_values(chat_id, at, row) for row in rows])
 
 
-def _values(chat_id: int, at: datetime, row: UsageRow) -> dict[str, object]:
+def _values(chat_id: int, at: datetime, row: Usage) -> dict[str, object]:
     return {
         "chat_id": chat_id,
         "at": at,

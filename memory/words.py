@@ -31,7 +31,13 @@ async def count_words(texts: Sequence[str]) -> list[Counter[str]]:
 async def add_words(conn: AsyncConnection, chat_id: int, found: Mapping[int, Counter[str]]) -> None:
     """Index memories that have become active, by id; their `word_count` is stored with them."""
     rows = [
-        {"chat_id": chat_id, "memory_id": memory_id, "word": word, "count": count}
+        {
+            "chat_id": chat_id,
+            "memory_id": memory_id,
+            "word": word,
+            "count": count,
+            "length": counts.total(),
+        }
         for memory_id, counts in found.items()
         for word, count in counts.items()
     ]
@@ -51,13 +57,14 @@ async def match_words(
     conn: AsyncConnection,
     chat_id: int,
     asked: Sequence[str],
-    conditions: Sequence[sa.ColumnElement[bool]],
+    among: sa.Select[tuple[int]] | None,
     limit: int,
 ) -> list[WordMatch]:
     """Return the active memories of a chat that share stems with `asked`, best first by BM25.
 
     BM25 as in Robertson and Zaragoza (2009), with the idf of Lucene, ln(1 + (N - n + .5) / (n + .5)), which
-    is never negative. N, n and the mean length are those of the chat; `conditions` only narrow the result.
+    is never negative. N, n and the mean length are those of the chat; `among`, a query for ids, only narrows
+    the result.
     """
     distinct = list(dict.fromkeys(asked))
     total, mean_length = await _size(conn, chat_id)
@@ -66,7 +73,9 @@ async def match_words(
     if not rarity:
         return []
     looked_up = sorted(rarity, key=lambda word: (-rarity[word], word))[:MAX_ASKED]
-    query = _scores(chat_id, {word: rarity[word] for word in looked_up}, mean_length, conditions)
+    query = _scores(chat_id, {word: rarity[word] for word in looked_up}, mean_length)
+    if among is not None:
+        query = await _narrowed(conn, query, among)
     rows = await conn.execute(query.limit(limit))
     return [
         WordMatch(
@@ -103,13 +112,21 @@ def _active(chat_id: int) -> tuple[sa.ColumnElement[bool], ...]:
     return memories.c.chat_id == chat_id, memories.c.status == Status.ACTIVE
 
 
-def _scores(
-    chat_id: int, rarity: dict[str, float], mean: float, conditions: Sequence[sa.ColumnElement[bool]]
+async def _narrowed(
+    conn: AsyncConnection, query: sa.Select[Any], among: sa.Select[tuple[int]]
 ) -> sa.Select[Any]:
+    if conn.dialect.name == "postgresql":
+        # Right after an import the server does not know how many rows there are; a nested loop takes minutes.
+        await conn.exec_driver_sql("SET LOCAL enable_nestloop = off")
+    # The + 0 keeps SQLite from probing its index for each word with each id.
+    return query.where((words.c.memory_id + 0).in_(among))
+
+
+def _scores(chat_id: int, rarity: dict[str, float], mean_length: float) -> sa.Select[Any]:
     """One row for each memory that has one of the words: its score and the words it has, as bits."""
     weight = sa.case(rarity, value=words.c.word)
     bits = {word: sa.literal(1 << place, sa.BigInteger) for place, word in enumerate(rarity)}
-    length = K1 * (1 - B) + K1 * B / mean * memories.c.word_count
+    length = K1 * (1 - B) + K1 * B / mean_length * words.c.length
     score = sa.func.sum(weight * words.c.count * (K1 + 1) / (words.c.count + length))
     return (
         sa.select(
@@ -117,8 +134,7 @@ def _scores(
             score.label("score"),
             sa.func.sum(sa.case(bits, value=words.c.word)).label("matched"),
         )
-        .join(memories, memories.c.id == words.c.memory_id)
-        .where(words.c.chat_id == chat_id, words.c.word.in_(list(rarity)), *_active(chat_id), *conditions)
+        .where(words.c.chat_id == chat_id, words.c.word.in_(list(rarity)))
         .group_by(words.c.memory_id)
         .order_by(sa.desc("score"), words.c.memory_id.desc())
     )

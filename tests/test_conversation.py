@@ -215,6 +215,7 @@ async def test_without_the_model_the_notebook_answers_and_says_so(app_with: Open
     assert answer.startswith("Claude ")
     assert "Biscuit" in answer
     assert str(fault) not in answer
+    assert all(answer.startswith(written) for written in reply.written)
 
 
 async def test_what_a_failed_model_had_saved_is_not_saved_again_by_the_notebook(app_with: Open) -> None:

@@ -265,10 +265,12 @@ HASHED = {0: 0.0065, 21: 0.1302, 30: -0.1302}
 def model_directory(directory: Path, *, prompts: dict[str, str] | None = None, weights: bytes = b"w") -> Path:
     """The files of a model as far as they are read without loading it."""
     directory.mkdir(parents=True)
-    modules = [{"idx": 0, "path": ""}, {"idx": 1, "path": "1_Pooling"}, {"idx": 2, "path": "2_Normalize"}]
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [{"path": path, "type": f"sentence_transformers.models.{kind}"} for path, kind in kinds.items()]
     files = {
         "config.json": {"hidden_size": 8},
         "modules.json": modules,
+        "tokenizer.json": {},
         "config_sentence_transformers.json": {"prompts": prompts or {}},
     }
     for name, content in files.items():
@@ -470,6 +472,27 @@ def test_a_model_of_the_hub_is_fetched_once_with_notes_and_then_found(hub: str, 
     assert notes[0] == "Downloading the embedding model org/model, 0.3 MB, once."
     assert notes[-1] == "The embedding model org/model is here."
     assert len(notes) == 2
+
+
+def test_a_model_that_was_fetched_while_an_image_was_built_is_found_without_the_hub(hub: str) -> None:
+    from huggingface_hub import snapshot_download
+
+    wanted = ["*.json", "*.txt", "*.model", "*.safetensors", "1_Pooling/*"]
+    fetched = snapshot_download("org/model", endpoint=hub, allow_patterns=wanted)
+
+    assert find_model("org/model", print, "http://127.0.0.1:9") == Path(fetched)
+
+
+@pytest.mark.parametrize("missing", ["model.safetensors", "tokenizer.json", "1_Pooling/config.json"])
+def test_a_download_that_was_cut_off_is_completed(hub: str, missing: str) -> None:
+    notes: list[str] = []
+    directory = find_model("org/model", notes.append, hub)
+    (directory / missing).unlink()
+
+    assert find_model("org/model", notes.append, hub) == directory
+
+    assert (directory / missing).is_file()
+    assert len(notes) == 4
 
 
 def test_a_name_that_the_hub_does_not_know_is_refused_with_a_sentence(hub: str) -> None:

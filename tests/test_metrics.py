@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bot.metrics import CONTENT_TYPE, Metrics
-from bot.ports import Usage
+from memory.usage import Usage
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:

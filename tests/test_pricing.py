@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bot.pricing import cost_usd
+from memory.usage import Usage
 
 
-def cost(model: str, **tokens: int) -> float:
-    every = {"input_tokens": 0, "cache_read_tokens": 0, "cache_write_tokens": 0, "output_tokens": 0}
-    return cost_usd(model, **(every | tokens))
+def cost(model: str, **tokens: Any) -> float:
+    return cost_usd(Usage(model, **tokens))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from memory.memories import Memories
 from memory.rows import in_scope
 from memory.tables import links, tombstones, vectors, words
 from memory.tables import memories as rows
-from memory.types import Memory, MemoryType, NewMemory, Origin, Relation, Status, StoredVector, Where
+from memory.types import Memory, MemoryType, NewMemory, Origin, Receipt, Relation, Status, StoredVector, Where
 from tests.contracts.chats import ANNA, CHAT, OTHER_CHAT, fact, open_session, say
 from tests.fakes.clock import NOON, FrozenClock
 
@@ -239,9 +239,15 @@ async def test_memories_that_contain_a_text_are_found_whatever_its_case(memories
     assert await memories.matching(CHAT, "   ") == []
 
 
-async def test_an_id_beyond_any_memory_is_not_found(memories: Memories) -> None:
+@pytest.mark.parametrize("memory_id", [0, -1, 2**62, 2**63, -(10**30)])
+async def test_an_id_that_no_memory_has_is_not_found(memories: Memories, memory_id: int) -> None:
     with pytest.raises(MemoryNotFound):
-        await memories.get(CHAT, 2**62)
+        await memories.get(CHAT, memory_id)
+    with pytest.raises(MemoryNotFound):
+        await memories.supersede(CHAT, memory_id, fact("hm"), revision=None)
+    assert await memories.get_active(CHAT, [memory_id]) == []
+    assert await memories.hide(CHAT, [memory_id], NOON) == Receipt(0, 0)
+    assert await memories.purge(CHAT, [memory_id]) == Receipt(0, 0)
 
 
 # Replacing

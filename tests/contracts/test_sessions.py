@@ -14,7 +14,7 @@ from memory.sessions import Sessions, Turn
 from memory.tables import messages
 from memory.tables import sessions as sessions_table
 from memory.types import Author, Incoming, Message, Origin, Role, Session, SessionState
-from memory.usage import UsageLog, UsageRow
+from memory.usage import Usage, UsageLog
 from tests.fakes.clock import NOON, FrozenClock
 
 IDLE = timedelta(minutes=30)
@@ -251,7 +251,7 @@ async def test_a_second_answer_to_a_question_is_not_stored_nor_paid_for(
     sessions: Sessions, database: Database
 ) -> None:
     turn = await sessions.begin_turn(says("hi"), IDLE)
-    cost = [UsageRow("sonnet", "chat", 10, cost_usd=0.5)]
+    cost = [Usage("sonnet", 10, cost_usd=0.5)]
     first = await sessions.finish_turn(turn, "first", usage=cost)
 
     second = await sessions.finish_turn(turn, "second", usage=cost)
@@ -273,7 +273,7 @@ async def test_the_cost_of_a_turn_is_in_the_account_of_its_chat(
 ) -> None:
     turn = await sessions.begin_turn(says("hi"), IDLE)
 
-    await sessions.finish_turn(turn, "hello", usage=[UsageRow("a", "chat", 1), UsageRow("b", "chat", 2)])
+    await sessions.finish_turn(turn, "hello", usage=[Usage("a", 1), Usage("b", 2)])
 
     assert (await UsageLog(database).totals(CHAT)).input_tokens == 3
 
@@ -386,7 +386,7 @@ async def test_a_discarded_turn_is_known_and_delivered_but_not_in_history(sessio
 async def test_what_a_discarded_turn_cost_is_in_the_account(sessions: Sessions, database: Database) -> None:
     turn = await sessions.begin_turn(says("bad"), IDLE)
 
-    await sessions.discard(turn, "No.", [UsageRow("sonnet", "chat", 5)])
+    await sessions.discard(turn, "No.", [Usage("sonnet", 5)])
 
     assert (await UsageLog(database).totals(CHAT)).input_tokens == 5
 
@@ -437,7 +437,7 @@ async def test_a_turn_that_cannot_be_stored_whole_is_not_stored_at_all(
     sessions: Sessions, database: Database
 ) -> None:
     turn = await sessions.begin_turn(says("hi"), IDLE)
-    broken = UsageRow(model="sonnet", purpose=None)  # type: ignore[arg-type]
+    broken = Usage(model="sonnet", purpose=None)  # type: ignore[arg-type]
 
     with pytest.raises(sa.exc.IntegrityError):
         await sessions.finish_turn(turn, "hello", usage=[broken])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.database import Database
-from memory.usage import Totals, UsageLog, UsageRow
+from memory.usage import Totals, Usage, UsageLog
 from tests.fakes.clock import NOON, FrozenClock
 
 
@@ -22,7 +22,7 @@ async def test_a_chat_without_calls_costs_nothing(usage: UsageLog) -> None:
 
 
 async def test_the_calls_of_a_chat_are_summed_up_and_the_cached_share_is_known(usage: UsageLog) -> None:
-    rows = [UsageRow("sonnet", "chat", 10, 80, 10, 5, 0.5), UsageRow("haiku", "summary", 0, 100, 0, 5, 0.25)]
+    rows = [Usage("sonnet", 10, 80, 10, 5, 0.5), Usage("haiku", 0, 100, 0, 5, 0.25, "summary")]
 
     await usage.record(1, NOON, rows)
 
@@ -32,8 +32,8 @@ async def test_the_calls_of_a_chat_are_summed_up_and_the_cached_share_is_known(u
 
 
 async def test_one_chats_calls_are_not_in_anothers_account(usage: UsageLog) -> None:
-    await usage.record(1, NOON, [UsageRow("sonnet", "chat", 10)])
-    await usage.record(-2, NOON, [UsageRow("sonnet", "chat", 20)])
+    await usage.record(1, NOON, [Usage("sonnet", 10)])
+    await usage.record(-2, NOON, [Usage("sonnet", 20)])
 
     assert (await usage.totals(1)).input_tokens == 10
     assert (await usage.totals(-2)).input_tokens == 20
@@ -42,14 +42,14 @@ async def test_one_chats_calls_are_not_in_anothers_account(usage: UsageLog) -> N
 
 async def test_the_account_can_begin_at_a_moment(usage: UsageLog) -> None:
     clock = FrozenClock()
-    await usage.record(1, clock.now(), [UsageRow("sonnet", "chat", 1)])
+    await usage.record(1, clock.now(), [Usage("sonnet", 1)])
     later = clock.advance(days=1)
-    await usage.record(1, later, [UsageRow("sonnet", "chat", 10)])
+    await usage.record(1, later, [Usage("sonnet", 10)])
 
     assert (await usage.totals(1, since=later)).input_tokens == 10
 
 
 async def test_more_tokens_than_fit_into_32_bits_are_summed_up(usage: UsageLog) -> None:
-    await usage.record(1, NOON, [UsageRow("sonnet", "chat", 2_000_000_000)] * 3)
+    await usage.record(1, NOON, [Usage("sonnet", 2_000_000_000)] * 3)
 
     assert (await usage.totals(1)).input_tokens == 6_000_000_000

@@ -36,11 +36,13 @@ MEMORY = re.compile(r'<memory id="(\d+)" type="fact" date="([\d-]+)" speaker="An
 class Told:
     """What came of it: Anna tells, the power goes, she asks anew; then Boris tries everything to learn it.
 
-    `asked` and `in_english` are what Claude got for her questions, `tried` what it got for his words.
+    `answers` are those to her first message, which Telegram delivers again after the restart; `asked` and
+    `in_english` are what Claude got for her questions, `tried` what it got for his words.
     """
 
     stage: Stage
     confirmed: Message
+    answers: list[str]
     recalled: Message
     asked: Request
     in_english: Request
@@ -64,8 +66,13 @@ async def _played(stage: Stage) -> Told:
     await stage.bot.launch()
     said = await anna.send("запомни: мою собаку зовут Бублик")
     confirmed = await anna.answer_after(said, containing="Запомнила")
-    await stage.bot.restart()
-    await anna.answer_after(await anna.send("/new"))
+    await stage.tg.wait_confirmed(said.update_id)
+    stage.bot.kill()
+    anna.redeliver(said.update_id)
+    await stage.bot.launch()
+    new = await anna.send("/new")
+    await anna.answer_after(new)
+    answers = [each.text for each in anna.answers_after(said) if each.message_id < new.message_id]
     recalled = await anna.answer_after(await anna.send(ASKED), containing="Бублик")
     asked = stage.api.asked[-1]
     await anna.answer_after(await anna.send(ASKED_IN_ENGLISH), containing="Бублик")
@@ -80,6 +87,7 @@ async def _played(stage: Stage) -> Told:
     return Told(
         stage,
         confirmed,
+        answers,
         recalled,
         asked,
         in_english,
@@ -111,6 +119,11 @@ async def test_what_was_told_is_saved_through_the_tool_and_confirmed(told: Told)
     assert told.confirmed.text == "Запомнила."
     [result] = tool_results(told.stage.api.asked[1])
     assert (result.is_error, result.text) == (False, "Saved as memory 1 (fact).")
+
+
+async def test_the_same_update_again_after_a_restart_is_answered_and_stored_once(told: Told) -> None:
+    assert told.answers == ["Запомнила."]
+    assert told.still_there.text.count(DOG) == 1
 
 
 async def test_after_a_crash_and_in_a_new_conversation_the_answer_is_known_with_its_date(told: Told) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tests.e2e.stage import Stage, set_up
-from tests.fakes.anthropic import Answer, Request, last_user_words, text, tool_use
+from tests.fakes.anthropic import Answer, Request, last_user_words, text
 from tests.fakes.telegram import Chat, Message
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("updates")]
@@ -113,27 +112,6 @@ async def test_an_update_that_comes_again_while_it_is_worked_on_is_answered_once
     hold.release()
 
     assert await _answers_until_the_next(anna, said) == ["You said: meanwhile."]
-
-
-async def test_an_update_that_comes_again_after_a_restart_is_answered_once(tmp_path: Path) -> None:
-    async with set_up(tmp_path) as stage:
-        anna = stage.person()
-        stage.rules.when("", _echo)
-        stage.rules.when("store", tool_use("save_to_memory", {"content": "Anna stores"}), text("Stored."))
-        await stage.bot.launch()
-        said = await anna.send("store this once")
-        await anna.answer_after(said)
-        await stage.tg.wait_confirmed(said.update_id)
-        stage.bot.kill()
-        anna.redeliver(said.update_id)
-
-        await stage.bot.launch()
-
-        assert await _answers_until_the_next(anna, said) == ["Stored."]
-        listed = await anna.answer_after(await anna.send("/memory"))
-        assert listed.text.startswith("I remember 1 thing here:")
-        stage.forgive_probes()
-        stage.check()
 
 
 async def test_an_id_far_below_the_last_one_is_taken_all_the_same(stage: Stage) -> None:

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from bot.ports import Completed, ModelEvent, ModelRequest, Restarted, Stop, TextDelta, ToolCall, Usage
+from bot.ports import Completed, ModelEvent, ModelRequest, Restarted, Stop, TextDelta, ToolCall
+from memory.usage import Usage
 
 USAGE = Usage("scripted", input_tokens=100, cache_read_tokens=50, output_tokens=10, cost_usd=0.001)
 

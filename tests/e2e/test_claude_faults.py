@@ -1,0 +1,227 @@
+"""Claude refuses, breaks, stalls and stays away: a full answer, a clear sentence or the notebook; never silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from bot.texts import text as said_by_bot
+from tests.e2e.stage import Stage
+from tests.fakes.anthropic import (
+    Answer,
+    HttpFault,
+    Request,
+    StreamFault,
+    bad_gateway,
+    bad_key,
+    clean_eof,
+    empty,
+    error_event,
+    last_user_words,
+    overloaded,
+    prompt_too_long,
+    rate_limited,
+    refusal,
+    reset,
+    server_error,
+    spend_cap,
+    stall,
+    text,
+    thinking,
+    tool_use,
+)
+from tests.fakes.telegram import Chat
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+SETTINGS = {
+    "env": {
+        "MNEMOGRAM_CLAUDE__TIMEOUT_SECONDS": "4",
+        "MNEMOGRAM_CLAUDE__TURN_SECONDS": "6",
+        "MNEMOGRAM_CLAUDE__CONTEXT_TOKENS": "6000",
+    }
+}
+
+ANSWER = "The hedgehog sleeps in winter, from November to March, under leaves and branches."
+PASSING: Mapping[str, HttpFault | StreamFault] = {
+    "a rate limit": rate_limited(),
+    "a rate limit that names a wait": rate_limited(1),
+    "an overload": overloaded(),
+    "a server error": server_error(),
+    "a page of a proxy": bad_gateway(),
+    "a torn connection": reset(),
+    "an overload in the middle": error_event(3),
+    "a connection torn in the middle": reset(3),
+    "a stream torn within a line": reset(after_bytes=700),
+    "a stream that ends too early": clean_eof(3),
+}
+LASTING: Mapping[str, tuple[HttpFault | StreamFault, str]] = {
+    "an overload": (overloaded(), "conversation-unavailable"),
+    "a rate limit of an hour": (rate_limited(3600), "conversation-unavailable"),
+    "a server that tears every connection": (reset(), "conversation-unavailable"),
+    "a server that says nothing": (stall(), "conversation-unavailable"),
+    "a bad key": (bad_key(), "conversation-misconfigured"),
+    "a spending limit": (spend_cap(), "conversation-misconfigured"),
+}
+
+
+async def _answered(stage: Stage, chat: Chat, words: str) -> str:
+    """Write the words and return the one answer to them, once a later message is answered too."""
+    stage.rules.when("still there", text("I am here."))
+    asked = await chat.send(words)
+    await chat.answer_after(asked)
+    later = await chat.send("still there?")
+    await chat.answer_after(later, containing="I am here.")
+    answer, _ = chat.answers_after(asked)
+    return answer.text
+
+
+def _about(chat: Chat) -> str:
+    return f"When does hedgehog {chat.id} sleep?"
+
+
+@pytest.mark.parametrize("fault", PASSING)
+async def test_a_fault_that_passes_is_not_noticed(shared: Stage, fault: str) -> None:
+    anna = shared.person()
+    shared.rules.when(_about(anna), text(ANSWER))
+    shared.api.fail(PASSING[fault], when=lambda request: _about(anna) in last_user_words(request))
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+@pytest.mark.parametrize("fault", LASTING)
+async def test_the_notebook_answers_while_claude_is_away_and_claude_answers_again(
+    shared: Stage, fault: str
+) -> None:
+    anna, (cause, notice) = shared.person(), LASTING[fault]
+    told, asked = f"remember that parrot {anna.id} is called Coco", f"What is parrot {anna.id} called?"
+    shared.rules.when(asked, text("It is called Coco."))
+    shared.api.fail(cause, None, when=lambda request: "parrot" in last_user_words(request))
+
+    confirmed = await _answered(shared, anna, told)
+    answer = await _answered(shared, anna, asked)
+    shared.api.heal()
+
+    sentence = said_by_bot(notice, "en")
+    assert confirmed.startswith(f"{sentence}\n\nSaved as memory ")
+    assert answer.startswith(f"{sentence}\n\nFrom Anna, ")
+    assert answer.endswith(f"parrot {anna.id} is called Coco")
+    assert await _answered(shared, anna, asked) == "It is called Coco."
+
+
+async def test_what_a_failed_attempt_saved_is_not_saved_again_by_the_notebook(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when("remember", tool_use("save_to_memory", {"content": "Anna has a canoe"}), text("Saved."))
+    shared.api.fail(overloaded(), None, when=_after_a_tool)
+
+    answer = await _answered(shared, anna, "remember that I have a canoe")
+    shared.api.heal()
+
+    assert "Saved as memory" in answer
+    listed = await anna.answer_after(await anna.send("/memory"))
+    assert listed.text.startswith("I remember 1 thing here:")
+
+
+def _after_a_tool(request: Request) -> bool:
+    return "canoe" in last_user_words(request) and len(request.messages) > 1
+
+
+async def test_silence_in_the_middle_leaves_what_was_said_and_a_remark(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when(_about(anna), text(ANSWER))
+    shared.api.fail(stall(4), None, when=lambda request: _about(anna) in last_user_words(request))
+
+    answer = await _answered(shared, anna, _about(anna))
+
+    assert answer.startswith(ANSWER[:40])
+    assert answer.endswith("(The answer was cut off here. Say “go on” for the rest.)")
+
+
+async def test_an_empty_answer_is_asked_for_once_more(shared: Stage) -> None:
+    anna = shared.person()
+    answers = iter([empty(), text(ANSWER)])
+    shared.rules.when(_about(anna), lambda _: next(answers))
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+@pytest.mark.parametrize("nothing", [empty(), thinking("Hm."), text(" \n ")])
+async def test_a_model_that_stays_silent_is_spoken_for(shared: Stage, nothing: Answer) -> None:
+    anna = shared.person()
+    shared.rules.when(_about(anna), nothing)
+
+    assert await _answered(shared, anna, _about(anna)) == said_by_bot("loop-empty", "en")
+
+
+async def test_a_refusal_is_said_in_one_sentence_and_leaves_nothing_behind(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when("forbidden fruit", refusal("I began to s", "policy"))
+
+    assert await _answered(shared, anna, "forbidden fruit please") == said_by_bot("loop-refused", "en")
+
+    [request] = [each for each in shared.api.asked if "still there" in last_user_words(each)][-1:]
+    assert "forbidden" not in request.words
+
+
+async def test_an_answer_that_is_too_long_for_the_model_ends_with_a_remark(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when(_about(anna), text(ANSWER).stopped("max_tokens"))
+
+    answer = await _answered(shared, anna, _about(anna))
+
+    assert answer.startswith(ANSWER)
+    assert "cut off" in answer
+
+
+async def test_a_stop_reason_that_nobody_knows_yet_is_an_end(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when(_about(anna), text(ANSWER).stopped("moonrise"))
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+async def test_a_history_that_is_too_long_is_shortened(shared: Stage) -> None:
+    anna = shared.person()
+    await _answered(shared, anna, "Good morning to all")
+    shared.rules.when(_about(anna), text(ANSWER))
+    shared.api.fail(prompt_too_long(), when=lambda request: _about(anna) in last_user_words(request))
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+async def test_a_message_that_is_too_long_for_the_model_is_told_so(shared: Stage) -> None:
+    anna = shared.person()
+    shared.api.fail(prompt_too_long(), None, when=lambda request: _about(anna) in last_user_words(request))
+
+    assert await _answered(shared, anna, _about(anna)) == said_by_bot("conversation-too-long", "en")
+
+
+async def test_a_tool_that_does_not_exist_and_arguments_that_are_wrong_do_no_harm(shared: Stage) -> None:
+    anna = shared.person()
+    shared.rules.when(
+        _about(anna),
+        tool_use("launch_rocket", {"to": "the moon"}) + tool_use("save_to_memory", {"text": 5}),
+        text(ANSWER),
+    )
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+async def test_a_model_that_never_stops_calling_tools_answers_in_the_end(shared: Stage) -> None:
+    anna = shared.person()
+
+    def endlessly(request: Request) -> Answer:
+        may_go_on = request.body.get("tool_choice") != {"type": "none"} and request.tool_names
+        return tool_use("search_memory", {"query": "hedgehog"}) if may_go_on else text(ANSWER)
+
+    shared.rules.when(_about(anna), endlessly)
+
+    assert await _answered(shared, anna, _about(anna)) == ANSWER
+
+
+async def test_no_words_of_the_server_reach_a_person(shared: Stage) -> None:
+    seen = "\n".join(
+        message.text for chat in shared.tg.world.chats.values() for message in chat.messages.values()
+    )
+    for words in ("Overloaded", "invalid x-api-key", "spend limit", "maximum", "req_", "Error", "cloudflare"):
+        assert words not in seen
