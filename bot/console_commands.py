@@ -8,6 +8,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.conversation import Conversation
+from bot.selection import Everything, Selection, Some, means_all
 from bot.texts import date_text, text
 from memory.errors import MemoryNotFound
 from memory.search import RELEVANT
@@ -19,7 +20,6 @@ LISTED = 10
 """Memories in one list."""
 
 _YES = ("y", "yes", "д", "да")
-_ALL = ("all", "everything", "все", "всё")
 
 
 @dataclass(slots=True)
@@ -32,12 +32,12 @@ class ConsoleCommands:
     chat_id: int
     undo: timedelta
     zone: ZoneInfo
-    _asked: tuple[int, ...] = field(default=(), init=False)
-    _hidden: tuple[int, ...] = field(default=(), init=False)
+    _asked: Selection | None = field(default=None, init=False)
+    _hidden: Selection | None = field(default=None, init=False)
 
     async def run(self, line: str, language: str) -> str | None:
         """Return the answer to a command or to the question a command asked; None for any other line."""
-        asked, self._asked = self._asked, ()
+        asked, self._asked = self._asked, None
         if asked and line.casefold() in _YES:
             return await self._forgotten(asked, language)
         if not line.startswith("/"):
@@ -81,19 +81,20 @@ class ConsoleCommands:
     async def _forget(self, words: str, language: str) -> str:
         if not words:
             return text("console-forget-what", language)
+        if means_all(words):
+            self._asked = Everything(self.memory, self.chat_id)
+            return text("console-forget-sure-all", language, count=await self.memory.count(self.chat_id))
         chosen = await self._chosen(words)
         if not chosen:
             return text("console-not-found", language)
-        ids = tuple(memory.id for memory in chosen)
-        if len(ids) == 1 and self.undo:
-            return await self._forgotten(ids, language)
-        self._asked = ids
-        question = text("console-forget-sure", language, count=len(ids))
+        some = Some(self.memory, self.chat_id, [memory.id for memory in chosen])
+        if len(chosen) == 1 and self.undo:
+            return await self._forgotten(some, language)
+        self._asked = some
+        question = text("console-forget-sure", language, count=len(chosen))
         return f"{self._listed(chosen[:LISTED], language)}\n{question}"
 
     async def _chosen(self, words: str) -> Sequence[Memory]:
-        if words.casefold() in _ALL:
-            return await self.memory.list(self.chat_id, limit=await self.memory.count(self.chat_id) or 1)
         if not words.isdecimal():
             return await self.memory.matching(self.chat_id, words)
         try:
@@ -101,17 +102,17 @@ class ConsoleCommands:
         except MemoryNotFound:
             return []
 
-    async def _forgotten(self, ids: tuple[int, ...], language: str) -> str:
-        receipt = await self.memory.forget(self.chat_id, ids, undo=self.undo or None)
+    async def _forgotten(self, chosen: Selection, language: str) -> str:
+        receipt = await chosen.forget(self.undo or None)
         if not receipt.purge_at:
             return text("console-forgotten-for-good", language, count=receipt.memories)
-        self._hidden = ids
+        self._hidden = chosen
         minutes = int(self.undo.total_seconds() // 60)
         return text("console-forgotten", language, count=receipt.memories, minutes=minutes)
 
     async def _undo(self, _: str, language: str) -> str:
-        hidden, self._hidden = self._hidden, ()
-        restored = await self.memory.restore(self.chat_id, hidden) if hidden else 0
+        hidden, self._hidden = self._hidden, None
+        restored = await hidden.restore() if hidden else 0
         return text("console-restored", language, count=restored)
 
     def _listed(self, memories: Sequence[Memory], language: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from aiogram import Router
@@ -11,20 +11,20 @@ from aiogram.filters import Command, CommandObject
 from aiogram.types import CallbackQuery, Message
 
 from bot.config import Config
+from bot.selection import Everything, Selection, Some, active, means_all
 from bot.texts import text
 from handlers.access import Person
 from handlers.gate import Gate
-from handlers.keyboards import Act, Forget, Shelf, confirm, undo
+from handlers.keyboards import EVERYTHING, Act, Forget, Shelf, confirm, undo
 from handlers.memory_commands import listed
 from handlers.once import Once
 from handlers.say import change, pressed, say
-from memory.errors import MemoryNotFound, StorageError
+from memory.errors import StorageError
 from memory.service import MemoryService
-from memory.types import Memory, Receipt, Status
+from memory.types import Memory, Receipt
 
 SHOWN = 6
 
-_ALL = ("all", "everything", "все", "всё")
 _IDS = re.compile(r"#?\d{1,18}(?:[\s,]+#?\d{1,18})*")
 
 
@@ -40,6 +40,10 @@ async def on_forget(
     words = (command.args or "").strip()
     if not words:
         return await say(gate, person, text("forget-what", person.language))
+    if means_all(words):
+        count = await memory.count(person.chat_id)
+        question = text("forget-sure-all", person.language, count=count)
+        return await say(gate, person, question, confirm(EVERYTHING, count, person.language))
     chosen = await _chosen(memory, person.chat_id, words)
     if not chosen:
         return await say(gate, person, text("forget-not-found", person.language))
@@ -62,15 +66,15 @@ async def on_press(
     once: Once,
     config: Config,
 ) -> None:
-    ids = shelf.unpack(person.chat_id, callback_data.ids)
-    if ids is None:
+    chosen = _selection(memory, shelf, person.chat_id, callback_data.ids)
+    if chosen is None:
         return await gate.answer_callback(callback.id, text("say-stale", person.language), alert=True)
     message = await pressed(gate, person, callback)
     press = ("press", person.chat_id, message and message.message_id, callback_data.act)
     if message is None or not once.first(*press):
         return None
     try:
-        sentence, receipt = await _act(callback_data.act, ids, person, memory, config.memory.undo_minutes)
+        sentence, receipt = await _act(callback_data.act, chosen, person, config.memory.undo_minutes)
     except StorageError:
         once.again(*press)
         raise
@@ -78,55 +82,35 @@ async def on_press(
     return await change(gate, person, message, sentence, buttons)
 
 
-async def _act(
-    act: Act, ids: Collection[int], person: Person, memory: MemoryService, minutes: float
-) -> tuple[str, Receipt | None]:
+async def _act(act: Act, chosen: Selection, person: Person, minutes: float) -> tuple[str, Receipt | None]:
     """Do what the button says; return what to say and, after a forget, its receipt."""
     if act is Act.CANCEL:
         return text("forget-kept", person.language), None
     if act is Act.UNDO:
-        restored = await _restored(memory, person.chat_id, ids)
-        return text("forget-restored", person.language, count=restored), None
-    receipt = await _forgotten(memory, person.chat_id, ids, timedelta(minutes=minutes))
+        return text("forget-restored", person.language, count=await chosen.restore()), None
+    receipt = await chosen.forget(timedelta(minutes=minutes) or None)
     return _receipt(receipt, minutes, person.language), receipt
 
 
-async def _forgotten(memory: MemoryService, chat_id: int, ids: Collection[int], window: timedelta) -> Receipt:
-    receipt = await memory.forget(chat_id, ids, undo=window or None)
-    if not receipt.memories and await memory.restore(chat_id, ids):
-        # A process that was killed had hidden them and may not have said so: done again, it can be said.
-        receipt = await memory.forget(chat_id, ids, undo=window or None)
-    return receipt
-
-
-async def _restored(memory: MemoryService, chat_id: int, ids: Collection[int]) -> int:
-    if restored := await memory.restore(chat_id, ids):
-        return restored
-    # None is hidden; those that are back already, by a process that was killed, count all the same.
-    return sum([await _active(memory, chat_id, memory_id) is not None for memory_id in ids])
+def _selection(memory: MemoryService, shelf: Shelf, chat_id: int, packed: str) -> Selection | None:
+    """Return what a button stands for, or ``None`` when that is not known any more."""
+    if packed == EVERYTHING:
+        return Everything(memory, chat_id)
+    ids = shelf.unpack(chat_id, packed)
+    return None if ids is None else Some(memory, chat_id, ids)
 
 
 async def _chosen(memory: MemoryService, chat_id: int, words: str) -> Sequence[Memory]:
-    """Return the active memories that are meant: all, those with these ids, or those with these words."""
-    if words.casefold() in _ALL:
-        return await memory.list(chat_id, limit=max(1, await memory.count(chat_id)))
+    """Return the active memories that are meant: those with these ids, or those with these words."""
     if _IDS.fullmatch(words):
-        found = [await _active(memory, chat_id, int(number)) for number in re.findall(r"\d+", words)]
+        found = [await active(memory, chat_id, int(number)) for number in re.findall(r"\d+", words)]
         if chosen := [each for each in found if each is not None]:
             return chosen
     return await memory.matching(chat_id, words)
 
 
-async def _active(memory: MemoryService, chat_id: int, memory_id: int) -> Memory | None:
-    try:
-        found = await memory.get(chat_id, memory_id)
-    except MemoryNotFound:
-        return None
-    return found if found.status == Status.ACTIVE else None
-
-
 def _receipt(receipt: Receipt, minutes: float, language: str) -> str:
-    if not receipt.memories:
+    if not receipt.memories and not receipt.messages:
         return text("forget-nothing-left", language)
     counts = {"memories": receipt.memories, "messages": receipt.messages}
     if receipt.purge_at is None:

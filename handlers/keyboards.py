@@ -16,6 +16,9 @@ from bot.texts import text
 MAX_INLINE = 48
 """Bytes of memory ids that fit into a button beside the rest of its data."""
 
+EVERYTHING = "all"
+"""Stands in a button in place of ids for all that the chat has left."""
+
 _KEPT = 500
 _ON_SHELF = "~"
 

@@ -179,6 +179,15 @@ async def mark_erased(conn: AsyncConnection) -> None:
     await _raise_counter(conn, ERASED, 1)
 
 
+async def plan_for_many(conn: AsyncConnection) -> None:
+    """Keep PostgreSQL from nested loops in this transaction.
+
+    Right after an import it does not know yet how many rows a chat has, and such a loop takes minutes.
+    """
+    if conn.dialect.name == "postgresql":
+        await conn.exec_driver_sql("SET LOCAL enable_nestloop = off")
+
+
 async def _raise_counter(conn: AsyncConnection, name: str, by: int) -> int:
     raised = sa.update(counters).where(counters.c.name == name).values(value=counters.c.value + by)
     value: int = (await conn.execute(raised.returning(counters.c.value))).scalar_one()

@@ -6,15 +6,19 @@ Every function works in the transaction of its caller.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+# PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
+from sqlalchemy.dialects.postgresql import insert
+
 from memory.database import mark_erased
-from memory.rows import add_sources, batches, change, delete_memories, fetch, fetch_ids, find_same
-from memory.tables import memories, messages, sources
-from memory.traces import erase_traces, find_traces
+from memory.rows import add_sources, batches, change, delete_memories, fetch, fetch_ids, filters, find_same
+from memory.tables import erasures, memories, messages, sources
+from memory.traces import Traces, erase_traces, find_traces
 from memory.types import Memory, Receipt, Status
 
 if TYPE_CHECKING:
@@ -29,6 +33,28 @@ async def hide(conn: AsyncConnection, chat_id: int, ids: Collection[int], purge_
     await change(conn, chat_id, [each.id for each in hidden], status=Status.FORGOTTEN, purge_at=purge_at)
     traces = await find_traces(conn, chat_id, await with_history(conn, chat_id, hidden))
     return Receipt(len(hidden), len(traces.messages), purge_at)
+
+
+async def hide_all(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> Receipt:
+    """Take everything of a chat out of sight until it is purged: its memories and what was said so far."""
+    await unhide_all(conn, chat_id)  # done twice, it has one undo
+    active = await fetch(conn, chat_id, *filters(chat_id))
+    await change(conn, chat_id, [each.id for each in active], status=Status.FORGOTTEN, purge_at=purge_at)
+    count, last = await _said(conn, chat_id)
+    mark = {"message_id": last, "purge_at": purge_at}
+    upsert = insert(erasures).values(chat_id=chat_id, **mark)
+    await conn.execute(upsert.on_conflict_do_update(index_elements=[erasures.c.chat_id], set_=mark))
+    return Receipt(len(active), count, purge_at)
+
+
+async def unhide_all(conn: AsyncConnection, chat_id: int) -> int:
+    """Take back `hide_all`; what was hidden before it stays hidden."""
+    mark = sa.delete(erasures).where(erasures.c.chat_id == chat_id).returning(erasures.c.purge_at)
+    purge_at = (await conn.execute(mark)).scalar_one_or_none()
+    if purge_at is None:
+        return 0
+    together = (memories.c.status == Status.FORGOTTEN, memories.c.purge_at == purge_at)
+    return await unhide(conn, chat_id, [each.id for each in await fetch(conn, chat_id, *together)])
 
 
 async def unhide(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> int:
@@ -59,12 +85,38 @@ async def purge(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> Re
     return Receipt(len(asked), len(traces.messages))
 
 
+async def purge_all(conn: AsyncConnection, chat_id: int) -> Receipt:
+    """Remove everything that a chat has left: memories of every kind, and the words of all its messages."""
+    receipt = await purge(conn, chat_id, [each.id for each in await fetch(conn, chat_id)])
+    _, last = await _said(conn, chat_id)
+    return replace(receipt, messages=receipt.messages + await _erase_said(conn, chat_id, last))
+
+
+async def purge_erasure(conn: AsyncConnection, chat_id: int, now: datetime) -> int:
+    """Erase what was said before a `hide_all` whose undo window has ended; return how many messages."""
+    due_now = (erasures.c.chat_id == chat_id) & (erasures.c.purge_at <= now)
+    last = (await conn.execute(sa.select(erasures.c.message_id).where(due_now))).scalar_one_or_none()
+    return 0 if last is None else await _erase_said(conn, chat_id, last)
+
+
+async def hidden_messages(conn: AsyncConnection, chat_id: int) -> frozenset[int]:
+    """Return the messages that tell of what waits to be purged; later prompts must not repeat them."""
+    forgotten = await fetch(conn, chat_id, *filters(chat_id, status=Status.FORGOTTEN))
+    traces = await find_traces(conn, chat_id, await with_history(conn, chat_id, forgotten))
+    before = sa.select(messages.c.id).join(
+        erasures, (erasures.c.chat_id == messages.c.chat_id) & (messages.c.id <= erasures.c.message_id)
+    )
+    said = await conn.execute(before.where(messages.c.chat_id == chat_id))
+    return traces.messages | frozenset(said.scalars())
+
+
 async def due(conn: AsyncConnection, now: datetime) -> dict[int, list[int]]:
-    """Return the hidden memories whose undo window has ended, by chat."""
+    """Return the chats of which something is to be purged, each with its hidden memories that are due."""
     query = sa.select(memories.c.chat_id, memories.c.id).where(
         memories.c.status == Status.FORGOTTEN, memories.c.purge_at <= now
     )
-    found: dict[int, list[int]] = {}
+    marked = sa.select(erasures.c.chat_id).where(erasures.c.purge_at <= now)
+    found: dict[int, list[int]] = {chat_id: [] for chat_id in (await conn.execute(marked)).scalars()}
     for chat_id, memory_id in await conn.execute(query):
         found.setdefault(chat_id, []).append(memory_id)
     return found
@@ -104,6 +156,28 @@ async def with_history(conn: AsyncConnection, chat_id: int, newest: Sequence[Mem
         versions |= {memory.id: memory for memory in earlier}
         latest = [memory.id for memory in earlier]
     return list(versions.values())
+
+
+async def _said(conn: AsyncConnection, chat_id: int) -> tuple[int, int]:
+    """Return how many messages of the chat have a text, and the number of its last message."""
+    mine = messages.c.chat_id == chat_id
+    texts = sa.func.coalesce(sa.func.sum(sa.case((messages.c.text != "", 1), else_=0)), 0)
+    query = sa.select(texts, sa.func.coalesce(sa.func.max(messages.c.id), 0)).where(mine)
+    count, last = (await conn.execute(query)).one()
+    return int(count), int(last)
+
+
+async def _erase_said(conn: AsyncConnection, chat_id: int, last: int) -> int:
+    """Empty the messages up to `last`, the summaries of their sessions, and the profile."""
+    said = (messages.c.chat_id == chat_id) & (messages.c.id <= last)
+    sessions_of = set((await conn.execute(sa.select(messages.c.session_id).where(said).distinct())).scalars())
+    told = set((await conn.execute(sa.select(messages.c.id).where(said, messages.c.text != ""))).scalars())
+    await erase_traces(
+        conn, chat_id, Traces(frozenset(), frozenset(told), frozenset(sessions_of), profile=True)
+    )
+    await conn.execute(sa.delete(erasures).where(erasures.c.chat_id == chat_id))
+    await mark_erased(conn)
+    return len(told)
 
 
 async def _join(conn: AsyncConnection, chat_id: int, memory: Memory, same: Memory) -> None:

@@ -172,6 +172,16 @@ class Memories:
         async with writing(self._database) as conn:
             return await forget.hide(conn, chat_id, ids, purge_at)
 
+    async def hide_all(self, chat_id: int, purge_at: datetime) -> Receipt:
+        """Take everything of the chat out of sight; at `purge_at` it is due to be purged."""
+        async with writing(self._database) as conn:
+            return await forget.hide_all(conn, chat_id, purge_at)
+
+    async def unhide_all(self, chat_id: int) -> int:
+        """Bring back what `hide_all` has hidden; return how many memories that were."""
+        async with writing(self._database) as conn:
+            return await forget.unhide_all(conn, chat_id)
+
     async def unhide(self, chat_id: int, ids: Collection[int]) -> int:
         """Bring back what is hidden and not yet purged; return how many memories that were."""
         async with writing(self._database) as conn:
@@ -181,6 +191,11 @@ class Memories:
         """Remove memories and their traces for good; `Database.scrub` then cleans the files."""
         async with writing(self._database) as conn:
             return await forget.purge(conn, chat_id, ids)
+
+    async def purge_all(self, chat_id: int) -> Receipt:
+        """Remove everything that the chat has left for good; `Database.scrub` then cleans the files."""
+        async with writing(self._database) as conn:
+            return await forget.purge_all(conn, chat_id)
 
     async def purge_due(self, now: datetime) -> Receipt:
         """Purge, in every chat, what is hidden and due; one transaction for each chat."""
@@ -197,7 +212,9 @@ class Memories:
     async def _purge_due_in(self, chat_id: int, now: datetime) -> Receipt:
         async with writing(self._database) as conn:
             ids = (await forget.due(conn, now)).get(chat_id, [])
-            return await forget.purge(conn, chat_id, ids)
+            receipt = await forget.purge(conn, chat_id, ids)
+            said = await forget.purge_erasure(conn, chat_id, now)
+            return replace(receipt, messages=receipt.messages + said)
 
     async def _add(self, conn: AsyncConnection, new: NewMemory, vector: StoredVector | None) -> Remembered:
         if known := await find_same(conn, new.chat_id, new.text):

@@ -131,6 +131,7 @@ class MemoryService:
                 speaker_id=old.speaker_id,
                 session_id=old.session_id,
                 message_ids=tuple(message_ids) or old.message_ids,
+                original=old.original,
                 importance=old.importance,
                 valid_from=self._clock.now(),
             )
@@ -150,6 +151,22 @@ class MemoryService:
         self._changed()
         return receipt
 
+    async def forget_all(self, chat_id: int, *, undo: timedelta | None) -> Receipt:
+        """Forget everything of a chat, also what was said and never became a memory."""
+        if undo:
+            receipt = await self._memories.hide_all(chat_id, self._clock.now() + undo)
+        else:
+            receipt = await self._memories.purge_all(chat_id)
+            await self._scrub()
+        self._changed()
+        return receipt
+
+    async def restore_all(self, chat_id: int) -> int:
+        """Take back a `forget_all` within its undo window; return how many memories came back."""
+        restored = await self._memories.unhide_all(chat_id)
+        self._changed()
+        return restored
+
     async def restore(self, chat_id: int, ids: Collection[int]) -> int:
         """Take back a forget within its undo window; return how many memories came back."""
         restored = await self._memories.unhide(chat_id, ids)
@@ -159,8 +176,8 @@ class MemoryService:
     async def purge_due(self) -> Receipt:
         """Remove for good what was forgotten and whose undo window has ended."""
         receipt = await self._memories.purge_due(self._clock.now())
+        await self._scrub()  # also what an earlier one had to put off; costs little when nothing is due
         if receipt.memories:
-            await self._scrub()
             self._changed()
         return receipt
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from memory.rows import batches
 from memory.tables import messages, outgoing, sessions
 from memory.text import clean
 from memory.types import Incoming, Message, Origin, Role, Session, SessionState
@@ -31,9 +32,13 @@ def shows(chat_id: int, message_id: int) -> sa.ColumnElement[bool]:
     return (outgoing.c.chat_id == chat_id) & (outgoing.c.message_id == message_id)
 
 
-def finished_turns(chat_id: int, session_id: int, before_id: int) -> sa.Select[Any]:
-    """Question and answer side by side, the newest turn first; what is discarded or erased is left out."""
+def finished_turns(chat_id: int, session_id: int, before_id: int, hidden: Collection[int]) -> sa.Select[Any]:
+    """Question and answer side by side, the newest turn first.
+
+    What is discarded or erased is left out, and turns of which either message is `hidden`.
+    """
     answers = messages.alias("answers")
+    seen = [side.c.id.not_in(batch) for side in (messages, answers) for batch in batches(hidden)]
     return (
         sa.select(messages, answers)
         .join(answers, (answers.c.reply_to == messages.c.id) & (answers.c.chat_id == messages.c.chat_id))
@@ -44,6 +49,7 @@ def finished_turns(chat_id: int, session_id: int, before_id: int) -> sa.Select[A
             messages.c.text != "",
             answers.c.text != "",
             answers.c.source.startswith(f"{ANSWER}:"),
+            *seen,
         )
         .order_by(messages.c.id.desc())
     )

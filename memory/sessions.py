@@ -12,6 +12,7 @@ import sqlalchemy as sa
 # PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
 from sqlalchemy.dialects.postgresql import insert
 
+from memory.forget import hidden_messages
 from memory.ports import Clock
 from memory.session_rows import (
     ANSWER,
@@ -107,11 +108,12 @@ class Sessions:
 
         Once there are enough, between `step` and twice as many messages: the start moves by `step` messages
         at a time and stays in between, so that each prompt continues the last one. A turn that was
-        discarded, or of which either text was erased, is left out.
+        discarded, of which either text was erased, or whose memory is forgotten is left out.
         """
-        turns = finished_turns(chat_id, session_id, before_id)
         most = max(1, step // 2)
         async with self._database.read() as conn:
+            hidden = await hidden_messages(conn, chat_id)
+            turns = finished_turns(chat_id, session_id, before_id, hidden)
             counted = turns.with_only_columns(sa.func.count(), maintain_column_froms=True).order_by(None)
             count: int = (await conn.execute(counted)).scalar_one()
             rows = (await conn.execute(turns.limit(most + count % most))).all()

@@ -250,6 +250,15 @@ index_cursors = sa.Table(
     sa.Column("revision", sa.BigInteger, nullable=False),
 )
 
+# Chats that forget everything: the messages up to this one, as soon as the undo window has ended.
+erasures = sa.Table(
+    "erasures",
+    metadata,
+    sa.Column("chat_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("message_id", BigId, nullable=False),
+    _time("purge_at"),
+)
+
 profiles = sa.Table(
     "profiles",
     metadata,

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 # PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
 from sqlalchemy.dialects.postgresql import insert
 
-from memory.database import Database
+from memory.database import Database, plan_for_many
 from memory.rows import batches, writing
 from memory.tables import REVISION, counters, index_cursors, memories, tombstones, vectors
 from memory.types import MemoryType, Status, Vector
@@ -88,6 +88,7 @@ class VectorRows:
         if types:
             query = query.where(memories.c.type.in_(types))
         async with self._database.read() as conn:
+            await plan_for_many(conn)
             rows = (await conn.execute(query)).all()
         if len(rows) < 1_000:
             return _best(rows, vector, k)

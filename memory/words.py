@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from memory.database import plan_for_many
 from memory.tables import memories, words
 from memory.text import stems
 from memory.types import Status, WordMatch
@@ -115,9 +116,7 @@ def _active(chat_id: int) -> tuple[sa.ColumnElement[bool], ...]:
 async def _narrowed(
     conn: AsyncConnection, query: sa.Select[Any], among: sa.Select[tuple[int]]
 ) -> sa.Select[Any]:
-    if conn.dialect.name == "postgresql":
-        # Right after an import the server does not know how many rows there are; a nested loop takes minutes.
-        await conn.exec_driver_sql("SET LOCAL enable_nestloop = off")
+    await plan_for_many(conn)
     # The + 0 keeps SQLite from probing its index for each word with each id.
     return query.where((words.c.memory_id + 0).in_(among))
 

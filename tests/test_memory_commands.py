@@ -122,18 +122,32 @@ async def test_forget_can_be_declined(chat: Chat, app: TelegramApp) -> None:
     assert await app.memory.count(ANNA) == 1
 
 
-async def test_forget_all_counts_everything_and_shows_the_first_few(chat: Chat, app: TelegramApp) -> None:
+async def test_forget_all_takes_everything_of_this_chat_and_can_be_taken_back(
+    chat: Chat, app: TelegramApp
+) -> None:
     await remember(app, *(f"Thing number {number}" for number in range(20)))
     await remember(app, "Another chat's", chat_id=BORIS)
     async with running(app):
         asked = await chat.answer_after(await chat.send("/forget all"))
         assert "20 memories" in asked.text
-        assert "14 more" in asked.text
         await chat.press(asked, "Forget 20")
         await chat.wait_for(lambda seen: "Forgotten: 20 memories" in seen[0].text)
+        assert await app.memory.count(ANNA) == 0
+        assert await app.memory.count(BORIS) == 1
 
-    assert await app.memory.count(ANNA) == 0
-    assert await app.memory.count(BORIS) == 1
+        await chat.press(asked, "Bring back")
+        await chat.wait_for(lambda seen: "20 memories are back" in seen[0].text)
+
+    assert await app.memory.count(ANNA) == 20
+
+
+async def test_forget_by_words_shows_the_first_few_and_counts_the_rest(chat: Chat, app: TelegramApp) -> None:
+    await remember(app, *(f"Thing number {number}" for number in range(20)))
+    async with running(app):
+        asked = await chat.answer_after(await chat.send("/forget thing"))
+
+    assert "20 memories" in asked.text
+    assert "14 more" in asked.text
 
 
 async def test_forget_says_when_nothing_fits_or_is_named(chat: Chat, app: TelegramApp) -> None:

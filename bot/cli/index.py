@@ -13,6 +13,7 @@ from memory.vectors import IndexReport
 
 async def check(config: Config, args: Namespace) -> int:
     async with open_app(config, note=say) as app:
+        await app.index.sync()
         report = await app.index.check()
     if args.json:
         print_json({"ok": report.ok, **dataclasses.asdict(report)})

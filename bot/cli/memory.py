@@ -12,6 +12,8 @@ from bot.app import App, open_app
 from bot.cli.errors import Failed, WrongUse
 from bot.cli.output import hit_json, memory_json, memory_line, print_json, say
 from bot.config import Config
+from bot.selection import Everything, Selection, Some
+from memory.lock import DirectoryLock
 from memory.search import PLAUSIBLE
 from memory.types import Hit, Memory, MemoryType, Query, Where
 
@@ -57,11 +59,16 @@ async def show(config: Config, args: Namespace) -> int:
 
 
 async def forget(config: Config, args: Namespace) -> int:
-    async with open_app(config, owner=False, note=say) as app:
-        chosen = await _chosen(app, args)
+    """Forget through SQL; the index follows here, or in the running bot where there is one."""
+    owner = DirectoryLock(config.storage.dir).holder() is None
+    async with open_app(config, owner=owner, note=say) as app:
+        selection, shown = await _chosen(app, args)
         if not args.yes:
-            _confirm(chosen, args.chat, config.memory.zone)
-        receipt = await app.memory.forget(args.chat, [memory.id for memory in chosen], undo=None)
+            _confirm(shown, args.chat, config.memory.zone, everything=args.all)
+        receipt = await selection.forget(None)
+        if owner:
+            await app.index.sync()
+            await app.index.compact()
     if args.json:
         print_json({"memories": receipt.memories, "messages": receipt.messages})
     else:
@@ -69,30 +76,29 @@ async def forget(config: Config, args: Namespace) -> int:
     return 0
 
 
-async def _chosen(app: App, args: Namespace) -> Sequence[Memory]:
-    if args.id:
-        return [await app.memory.get(args.chat, memory_id) for memory_id in args.id]
+async def _chosen(app: App, args: Namespace) -> tuple[Selection, Sequence[Memory]]:
+    """Return what is to be forgotten, and the memories to show before it is."""
     if args.all:
-        return _some(args, await app.memory.list(args.chat, limit=await app.memory.count(args.chat) or 1))
-    return _some(args, await app.memory.matching(args.chat, args.match))
+        return Everything(app.memory, args.chat), await app.memory.list(args.chat)
+    if args.id:
+        shown: Sequence[Memory] = [await app.memory.get(args.chat, memory_id) for memory_id in args.id]
+    else:
+        shown = await app.memory.matching(args.chat, args.match)
+    if not shown:
+        raise Failed(f"Chat {args.chat} has no memory that contains {args.match!r}; nothing was forgotten.")
+    return Some(app.memory, args.chat, [memory.id for memory in shown]), shown
 
 
-def _some(args: Namespace, chosen: Sequence[Memory]) -> Sequence[Memory]:
-    if not chosen:
-        what = "is empty" if args.all else f"has no memory that contains {args.match!r}"
-        raise Failed(f"Chat {args.chat} {what}; nothing was forgotten.")
-    return chosen
-
-
-def _confirm(chosen: Sequence[Memory], chat_id: int, zone: ZoneInfo) -> None:
+def _confirm(shown: Sequence[Memory], chat_id: int, zone: ZoneInfo, *, everything: bool) -> None:
     """Ask the person at the terminal. Raises WrongUse where there is none, Failed when they decline."""
     if not (sys.stdin and sys.stdin.isatty()):
         raise WrongUse("There is nobody to ask; add --yes to forget without a question.")
-    for memory in chosen[:20]:
+    for memory in shown[:20]:
         print(memory_line(memory, zone), file=sys.stderr)
-    if len(chosen) > 20:
-        print(f"        … and {len(chosen) - 20} more", file=sys.stderr)
-    print(f"Forget {len(chosen)} in chat {chat_id} for good? [y/N] ", end="", file=sys.stderr, flush=True)
+    if len(shown) > 20:
+        print(f"        … and {len(shown) - 20} more", file=sys.stderr)
+    what = "everything" if everything else f"{len(shown)}"
+    print(f"Forget {what} in chat {chat_id} for good? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise Failed("Nothing was forgotten.")
 

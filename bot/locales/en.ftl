@@ -57,6 +57,11 @@ console-forget-sure =
         [one] Forget this memory? Answer yes, or anything else to keep it.
        *[other] Forget these { $count } memories? Answer yes, or anything else to keep them.
     }
+console-forget-sure-all =
+    { $count ->
+        [one] Forget { $count } memory and the words of all messages of this chat? Answer yes, or anything else to keep them.
+       *[other] Forget { $count } memories and the words of all messages of this chat? Answer yes, or anything else to keep them.
+    }
 console-forgotten =
     { $count ->
         [one] Forgotten: { $count } memory.
@@ -156,6 +161,12 @@ forget-sure =
     { $count ->
         [one] Shall I forget this?
        *[other] Shall I forget these { $count } memories?
+    }
+forget-sure-all =
+    { $count ->
+        [0] There are no memories. Shall I forget everything that was said in this chat?
+        [one] Shall I forget everything of this chat: { $count } memory and the words of all messages?
+       *[other] Shall I forget everything of this chat: { $count } memories and the words of all messages?
     }
 forget-more = … and { $count } more.
 forget-kept = Nothing was forgotten.

@@ -1,4 +1,4 @@
-"""Telegram refuses, breaks, hangs and comes back: each answer arrives once, and in every other chat at once."""
+"""Telegram refuses, breaks, hangs and comes back: each answer arrives once and delays no other chat."""
 
 from __future__ import annotations
 
