@@ -139,12 +139,20 @@ async def serve_web(app: App) -> AsyncIterator[None]:
     if not app.config.web.listen:
         yield
         return
-    web = WebServer(app.config.web.listen, app.metrics, app.checks)
+    web = WebServer(app.config.web.listen, app.metrics, app.checks, refresh=lambda: _measure(app))
     await web.start()
     try:
         yield
     finally:
         await web.close()
+
+
+async def _measure(app: App) -> None:
+    """Bring up to date what is only counted when somebody looks."""
+    backlog = await Inbox(app.database, app.clock, app.config.telegram.bot_id).backlog()
+    waits = (app.clock.now() - backlog.oldest_at).total_seconds() if backlog.oldest_at else 0.0
+    app.metrics.inbox_pending.set(backlog.pending)
+    app.metrics.inbox_age.set(waits)
 
 
 async def _embedder(

@@ -114,7 +114,7 @@ def _clearest(hits: Sequence[Hit]) -> Sequence[Hit]:
 
 def _line(turn: TurnInput, memory: Memory) -> str:
     day = date_text(memory.valid_from.astimezone(turn.now.tzinfo).date(), turn.language)
-    key = _ORIGIN_KEYS.get(memory.origin, "offline-memory" if memory.speaker else "offline-memory-unsigned")
+    key = _ORIGIN_KEYS.get(memory.origin) or _said_key(turn, memory)
     return text(
         key,
         turn.language,
@@ -122,6 +122,12 @@ def _line(turn: TurnInput, memory: Memory) -> str:
         text=_shortened(memory.text),
         **{name: value for name, value in _names(memory).items() if value},
     )
+
+
+def _said_key(turn: TurnInput, memory: Memory) -> str:
+    if not memory.speaker:
+        return "offline-memory-unsigned"
+    return "offline-memory-yours" if memory.speaker == turn.speaker else "offline-memory"
 
 
 def _names(memory: Memory) -> dict[str, str]:

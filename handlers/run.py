@@ -154,6 +154,7 @@ async def _serve(app: App, telegram: Telegram, health: PollingHealth) -> None:
     """Sign in, take up what the last run has left, then fetch for ever."""
     app.metrics.polling_age.set_function(health.age_seconds)
     me = await sign_in(telegram.bot)
+    health.answered()
     log.info("signed in to Telegram", extra={"bot": me.id, "username": me.username})
     app.background.start(publish(telegram.bot), "menu")
     for job in await waiting(telegram.inbox):

@@ -24,6 +24,9 @@ from memory.tables import ERASED, REVISION, counters
 log = logging.getLogger(__name__)
 
 FILE_NAME = "mnemogram.db"
+SET_ASIDE = ".before-restore-"
+"""Follows the name of a database that a restore has replaced."""
+
 BUSY_SECONDS = 10.0
 # The tables that hold what people said.
 _TEXT_TABLES = "messages, memories, words, vectors, sessions, profiles, inbox"
@@ -132,16 +135,25 @@ class Database:
         await self._engine.dispose()
 
     async def _clean_files(self, *, rewrite: bool) -> None:
-        """Rewrite the file where pages that were split may keep stale copies in spite of secure_delete."""
+        """Rewrite the file, since pages that were split may keep stale copies in spite of secure_delete.
+
+        Databases that a restore has set aside beside it hold what is to be forgotten, and go.
+        """
         async with self._one_writer:
             with sentences(self.file):
                 async with self._bare.connect() as conn:
                     if rewrite:
+                        await asyncio.to_thread(self._drop_set_aside)
                         await conn.exec_driver_sql("VACUUM" if self.file else f"VACUUM {_TEXT_TABLES}")
                     if self.file:
                         busy, *_ = (await conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
                         if busy:
                             raise StorageError(BUSY.format(place=self.file))
+
+    def _drop_set_aside(self) -> None:
+        if self.file:
+            for aside in self.file.parent.glob(f"{FILE_NAME}{SET_ASIDE}*"):
+                aside.unlink(missing_ok=True)
 
 
 async def open_database(directory: Path, url: str = "", *, clock: Clock) -> Database:

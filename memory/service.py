@@ -28,6 +28,9 @@ from memory.types import (
 MAX_MEMORY_CHARS = 4_000
 """A memory is a thought, not a document; longer texts are cut into chunks first."""
 
+DOCUMENT_BATCH = 8
+"""Chunks embedded between two reports of progress."""
+
 
 class MemoryService:
     """Remember, search, list, get, update, forget: always within one chat."""
@@ -59,16 +62,26 @@ class MemoryService:
         return remembered
 
     async def remember_document(
-        self, chat_id: int, name: str, text: str, *, speaker: str = "", speaker_id: int | None = None
+        self,
+        chat_id: int,
+        name: str,
+        text: str,
+        *,
+        speaker: str = "",
+        speaker_id: int | None = None,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
     ) -> Sequence[Memory]:
         """Store a document as chunks of knowledge, in place of what an earlier version of it left.
 
-        Raises InvalidMemory when there is no text in it.
+        `progress` gets the chunks embedded and their total. Raises InvalidMemory when there is no text in it.
         """
         chunks = chunk(clean(text))
         if not chunks:
             raise InvalidMemory(f"There is no text in {name}; nothing was imported.")
-        vectors = await self._embed(chunks)
+        vectors: list[StoredVector | None] = []
+        for start in range(0, len(chunks), DOCUMENT_BATCH):
+            vectors += await self._embed(chunks[start : start + DOCUMENT_BATCH])
+            progress(len(vectors), len(chunks))
         news = [
             NewMemory(
                 chat_id=chat_id,

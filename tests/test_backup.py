@@ -152,3 +152,19 @@ def test_a_damaged_database_is_no_backup_and_no_file_is_left(program: Program, t
 
     assert (refused.status, "damaged" in refused.refusal) == (1, True)
     assert not (tmp_path / "backup.db").exists()
+
+
+def test_a_database_that_was_set_aside_goes_with_the_next_thing_that_is_forgotten(
+    program: Program, tmp_path: Path
+) -> None:
+    program.told(DOG)
+    backup = tmp_path / "backup.db"
+    program("backup", str(backup))
+    program("restore", str(backup))
+    assert list(program.data.glob("*.before-restore-*"))
+
+    program("memory", "forget", "--chat", "1", "--match", "Biscuit", "--yes")
+
+    assert [
+        path for path in program.data.rglob("*") if path.is_file() and b"Biscuit" in path.read_bytes()
+    ] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,10 @@ def test_the_example_names_every_key_with_its_default() -> None:
 
 def test_every_key_of_the_example_is_explained() -> None:
     lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
-    sections = [index for index, line in enumerate(lines) if line.startswith("[")]
 
-    for start in sections:
-        assert lines[start + 1].startswith("#"), f"{lines[start]} has no explanation"
+    for before, line in pairwise(lines):
+        is_key = line and not line.startswith(("#", "["))
+        assert not is_key or before.startswith("#"), f"{line} has no explanation"
 
 
 def test_every_key_can_be_set_by_an_environment_variable() -> None:

@@ -154,7 +154,7 @@ async def talk(tmp_path: Path) -> AsyncIterator[Talk]:
 
 async def test_what_is_told_in_one_line_is_known_in_the_next(talk: Talk) -> None:
     assert await talk("remember: my dog is called Biscuit") == "Saved as memory 1: my dog is called Biscuit"
-    assert await talk("what is my dog called?") == "From Ann, 4 March 2026: my dog is called Biscuit"
+    assert await talk("what is my dog called?") == "You said on 4 March 2026: my dog is called Biscuit"
 
 
 async def test_commands_answer_in_the_language_of_the_last_message(talk: Talk) -> None:

@@ -219,12 +219,12 @@ async def test_a_question_is_answered_from_what_was_recalled_with_day_and_speake
     end = await completed(request("как зовут моего пса?", recalled=[hit(valid_from=late)]))
 
     assert end.calls == ()
-    assert end.text == "Аня, 13 марта 2026: мою собаку зовут Бублик"
+    assert end.text == "Вы сказали 13 марта 2026: мою собаку зовут Бублик"
 
 
 async def test_the_answer_is_in_the_language_of_the_question() -> None:
     end = await completed(request("what is my dog called?", language="en", recalled=[hit()]))
-    assert end.text == "From Аня, 12 March 2026: мою собаку зовут Бублик"
+    assert end.text == "You said on 12 March 2026: мою собаку зовут Бублик"
 
 
 async def test_the_best_three_come_first_and_the_far_weaker_not_at_all() -> None:
@@ -241,6 +241,7 @@ async def test_the_best_three_come_first_and_the_far_weaker_not_at_all() -> None
         (hit("x", origin=Origin.ASSISTANT), "From an earlier answer of mine, 12 March 2026: x"),
         (hit("x", origin=Origin.FORWARDED), "From a forwarded message, 12 March 2026: x"),
         (hit("x", speaker=""), "12 March 2026: x"),
+        (hit("x", speaker="Борис"), "From Борис, 12 March 2026: x"),
     ],
 )
 async def test_words_are_only_put_into_the_mouth_of_whoever_said_them(found: Hit, shown: str) -> None:
@@ -262,7 +263,7 @@ async def test_a_question_that_nothing_was_recalled_for_is_searched_once() -> No
     ]
 
     assert await after("как зовут пса?", ToolResult("", "", hits=(hit(),))) == (
-        "Аня, 12 марта 2026: мою собаку зовут Бублик"
+        "Вы сказали 12 марта 2026: мою собаку зовут Бублик"
     )
     assert await after("как зовут пса?", ToolResult("", "")) == "Об этом я пока ничего не знаю."
     assert "could not search" in await after("who am I?", ToolResult("", "", is_error=True), "en")

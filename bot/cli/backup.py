@@ -15,7 +15,7 @@ from pathlib import Path
 from bot.cli.errors import Failed, WrongUse
 from bot.cli.output import print_json, progress
 from bot.config import Config
-from memory.database import FILE_NAME, open_database
+from memory.database import FILE_NAME, SET_ASIDE, open_database
 from memory.errors import StorageError
 from memory.lock import DirectoryLock
 from memory.ports import RealClock
@@ -156,7 +156,7 @@ async def _bring_up_to_date(directory: Path) -> None:
 
 def _exchange(workplace: Path, directory: Path) -> Path | None:
     """Move the old database aside and the new one in; drop the index, which belongs to the old one."""
-    kept = directory / f"{FILE_NAME}.before-restore-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    kept = directory / f"{FILE_NAME}{SET_ASIDE}{datetime.now().astimezone():%Y%m%d-%H%M%S}"
     existed = (directory / FILE_NAME).exists()
     for suffix in _LOGS:
         if (directory / f"{FILE_NAME}{suffix}").exists():

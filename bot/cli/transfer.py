@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bot.app import open_app
 from bot.cli.errors import Failed
-from bot.cli.output import print_json, say
+from bot.cli.output import print_json, progress, say
 from bot.config import Config
 from memory.errors import EmbedderUnavailable
 from memory.export import export_chat, import_chat
@@ -60,7 +60,7 @@ async def import_document(config: Config, args: Namespace) -> int:
         raise Failed(f"{file} is not a text file; save it as .txt or .md and import that.")
     text = await asyncio.to_thread(_read, file)
     async with open_app(config, owner=False, note=say) as app:
-        memories = await app.memory.remember_document(args.chat, file.name, text)
+        memories = await app.memory.remember_document(args.chat, file.name, text, progress=progress("Read"))
     if args.json:
         print_json({"document": file.name, "memories": [memory.id for memory in memories]})
     else:

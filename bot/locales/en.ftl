@@ -6,6 +6,7 @@
 offline-saved = Saved as memory { $id }: { $text }
 offline-known = I know that already, as memory { $id }: { $text }
 offline-not-saved = I could not save that. Please say it again in other words.
+offline-memory-yours = You said on { $date }: { $text }
 offline-memory = From { $speaker }, { $date }: { $text }
 offline-memory-unsigned = { $date }: { $text }
 offline-memory-document = From the document { $document }, { $date }: { $text }

@@ -6,6 +6,7 @@
 offline-saved = Записано, воспоминание { $id }: { $text }
 offline-known = Это я уже знаю, воспоминание { $id }: { $text }
 offline-not-saved = Не получилось это сохранить. Попробуйте сказать другими словами.
+offline-memory-yours = Вы сказали { $date }: { $text }
 offline-memory = { $speaker }, { $date }: { $text }
 offline-memory-unsigned = { $date }: { $text }
 offline-memory-document = Из документа { $document }, { $date }: { $text }

@@ -116,7 +116,7 @@ async def test_forget_by_number_can_be_taken_back(shared: Stage) -> None:
     [brother, canoe] = _ids(await _command(anna, "/memory"))
 
     asked = await _command(anna, f"/forget {canoe}")
-    print(anna.transcript()); await anna.press(asked, "Forget")
+    await anna.press(asked, "Forget")
     await anna.wait_for(lambda _: "Bring back" in asked.labels)
     assert _ids(await _command(anna, "/memory")) == [brother]
     shared.tg.fail("answerCallbackQuery", server_error())
@@ -130,7 +130,7 @@ async def test_what_was_forgotten_is_not_recalled(shared: Stage) -> None:
     anna = shared.person()
     await _told(shared, anna, "Anna's canoe is painted green")
     asked = await _command(anna, "/forget all")
-    print(anna.transcript()); await anna.press(asked, "Forget")
+    await anna.press(asked, "Forget")
     await anna.wait_for(lambda _: "Bring back" in asked.labels)
     await _command(anna, "/new")
 

@@ -20,6 +20,9 @@ SETTINGS = {
 }
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+SMALL_TALK = "What lovely Ipomoea weather"
+"""Never becomes a memory; whoever forgets everything forgets it too."""
+
 WAYS = ("/forget {id}", "/forget {words}", "/forget all", "tool")
 
 
@@ -30,13 +33,15 @@ async def test_nothing_on_the_disk_holds_what_was_forgotten(shared: Stage) -> No
     async with asyncio.TaskGroup() as group:
         for chat, words in zip(people, secrets, strict=True):
             group.create_task(_tell(chat, words))
-    assert all(shared.bot.files_with(words) for words in secrets)
+    talker = people[WAYS.index("/forget all")]
+    await talker.answer_after(await talker.send(SMALL_TALK))
+    await until(lambda: all(shared.bot.files_with(words) for words in (*secrets, SMALL_TALK)))
 
     async with asyncio.TaskGroup() as group:
         for chat, words, way in zip(people, secrets, WAYS, strict=True):
             group.create_task(_forget(chat, words, way))
 
-    await until(lambda: not _files_with_any(shared, secrets), UNDO_SECONDS + 30)
+    await until(lambda: not _files_with_any(shared, [*secrets, SMALL_TALK]), UNDO_SECONDS + 30)
 
 
 async def test_what_is_kept_is_still_there_afterwards(shared: Stage) -> None:
