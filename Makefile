@@ -25,7 +25,7 @@ run: $(VENV)/run.stamp
 ## Run all tests.
 test: $(VENV)/dev.stamp
 	@echo "==> Testing"
-	@$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST)
 
 ## Check format, style, types, the Dockerfile and compose.yaml.
 lint: $(VENV)/dev.stamp

@@ -113,7 +113,7 @@ async def open_app(
             Leases(database, clock),
             clock,
             metrics,
-            _jobs(config, database, clock, sessions, memory, index),
+            _jobs(config, database, clock, sessions, memory),
         )
         stack.push_async_callback(jobs.stop, drain_seconds=5)
         app = App(
@@ -213,12 +213,7 @@ def _turn_settings(config: Config) -> TurnSettings:
 
 
 def _jobs(
-    config: Config,
-    database: Database,
-    clock: Clock,
-    sessions: Sessions,
-    memory: MemoryService,
-    index: IndexSync,
+    config: Config, database: Database, clock: Clock, sessions: Sessions, memory: MemoryService
 ) -> list[Job]:
     idle = timedelta(minutes=config.sessions.idle_minutes)
 
@@ -228,7 +223,6 @@ def _jobs(
     jobs = [
         Job("close idle sessions", lambda: sessions.close_idle(idle)),
         Job("purge forgotten memories", purge),
-        Job("follow the index", index.sync),
     ]
     if bot_id := config.telegram.bot_id:
         inbox = Inbox(database, clock, bot_id)

@@ -8,8 +8,8 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.conversation import Conversation
-from bot.selection import Everything, Selection, Some, means_all
-from bot.texts import date_text, text
+from bot.selection import Everything, Selection, Some, means_all, take_back
+from bot.texts import date_text, shortened, text, whole_minutes
 from memory.errors import MemoryNotFound
 from memory.search import RELEVANT
 from memory.service import MemoryService
@@ -24,7 +24,7 @@ _YES = ("y", "yes", "д", "да")
 
 @dataclass(slots=True)
 class ConsoleCommands:
-    """Works on one chat. What waits for a "yes" and what can be taken back is kept between two lines."""
+    """Works on one chat. What waits for a "yes" is kept between two lines."""
 
     conversation: Conversation
     memory: MemoryService
@@ -33,7 +33,6 @@ class ConsoleCommands:
     undo: timedelta
     zone: ZoneInfo
     _asked: Selection | None = field(default=None, init=False)
-    _hidden: Selection | None = field(default=None, init=False)
 
     async def run(self, line: str, language: str) -> str | None:
         """Return the answer to a command or to the question a command asked; None for any other line."""
@@ -106,19 +105,18 @@ class ConsoleCommands:
         receipt = await chosen.forget(self.undo or None)
         if not receipt.purge_at:
             return text("console-forgotten-for-good", language, count=receipt.memories)
-        self._hidden = chosen
-        minutes = int(self.undo.total_seconds() // 60)
+        minutes = whole_minutes(self.undo)
         return text("console-forgotten", language, count=receipt.memories, minutes=minutes)
 
     async def _undo(self, _: str, language: str) -> str:
-        hidden, self._hidden = self._hidden, None
-        restored = await hidden.restore() if hidden else 0
-        return text("console-restored", language, count=restored)
+        restored = await take_back(self.memory, self.chat_id)
+        if restored is None:
+            return text("console-restored-nothing", language)
+        return text("console-restored", language, count=restored.memories)
 
     def _listed(self, memories: Sequence[Memory], language: str) -> str:
         return "\n".join(self._line(memory, language) for memory in memories)
 
     def _line(self, memory: Memory, language: str) -> str:
         day = date_text(memory.valid_from.astimezone(self.zone).date(), language)
-        said = " ".join(memory.text.split())
-        return f"{memory.id:>5}  {day}  {said if len(said) <= 160 else said[:159] + '…'}"
+        return f"{memory.id:>5}  {day}  {shortened(memory.text, 160)}"

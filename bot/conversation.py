@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.background import Background
 from bot.context import build_request, estimate_tokens
-from bot.loop import Limits, OnText, TurnResult, run_turn
+from bot.loop import Limits, OnText, OnUsage, TurnResult, run_turn
 from bot.metrics import Metrics
 from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput
-from bot.prompts import SYSTEM
+from bot.prompts import SYSTEM, words_of
+from bot.tally import closed
 from bot.texts import known_language, text
 from bot.tools import Toolbox, TurnScope
 from memory.errors import StorageError
@@ -24,8 +26,15 @@ from memory.service import MemoryService
 from memory.sessions import Sessions, Turn
 from memory.text import language_of
 from memory.types import Hit, Incoming, Message, Query
+from memory.usage import Usage
 
 log = logging.getLogger(__name__)
+
+RECALL_SECONDS = 5.0
+"""After so long an answer is better without memories than none."""
+
+_KEPT = ("answered", "cut", "empty")
+"""The outcomes that later prompts may repeat."""
 
 STOPPED_MARK = "⏹"
 """Stands at the end of an answer that the person stopped."""
@@ -47,11 +56,26 @@ class TurnSettings:
 
 @dataclass(slots=True)
 class _Running:
-    """An answer that is being written: the task that can be stopped, and what was shown until then."""
+    """An answer that is being written: the task that can be stopped, its text and its cost so far."""
 
     task: asyncio.Task[TurnResult | ModelError] | None = None
-    shown: str = ""
+    answered: str = ""
     stopped: bool = False
+    usages: list[Usage] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a person is told. The `notice` above and the `remark` below are no part of what was answered."""
+
+    text: str
+    notice: str = ""
+    remark: str = ""
+    outcome: str = "answered"
+
+    @property
+    def shown(self) -> str:
+        return "\n\n".join(filter(None, (self.notice, self.text, self.remark)))
 
 
 class Conversation:
@@ -87,11 +111,14 @@ class Conversation:
         delivered, and what an interrupted attempt had saved is taken back before the next one.
         """
         turn = await self._sessions.begin_turn(incoming, self._settings.idle)
-        answer = turn.answer or await self._compose(turn, incoming, reply)
-        if not answer.delivered:
+        if turn.answer:
+            stored, shown = turn.answer, turn.answer.text
+        else:
+            stored, shown = await self._compose(turn, incoming, reply)
+        if not stored.delivered:
             with self._metrics.stage("deliver"):
-                await reply.finish(answer.text or text("conversation-erased", _language(turn, incoming)))
-            await self._sessions.mark_delivered(answer.chat_id, answer.id)
+                await reply.finish(shown or text("conversation-erased", _language(turn, incoming)))
+            await self._sessions.mark_delivered(stored.chat_id, stored.id)
 
     def stop(self, chat_id: int, thread_id: int) -> bool:
         """End the answer that is being written there; what was written is kept. False when there is none."""
@@ -103,48 +130,61 @@ class Conversation:
             running.task.cancel()
         return True
 
-    async def _compose(self, turn: Turn, incoming: Incoming, reply: Reply) -> Message:
-        """Write the answer and store it with what it cost."""
-        if not turn.message.text:
-            return await self._sessions.discard(turn, text("conversation-erased", _language(turn, incoming)))
+    async def _compose(self, turn: Turn, incoming: Incoming, reply: Reply) -> tuple[Message, str]:
+        """Write the answer and store it with what it cost; return it, and what the person gets to see."""
         place = (incoming.chat_id, incoming.thread_id)
         running = self._running[place] = _Running()
         try:
             if turn.resumed:
                 await self._memory.withdraw(incoming.chat_id, turn.message.id)
-            result = await self._respond(turn, incoming, reply, running)
+            answer = await self._respond(turn, incoming, reply, running)
         finally:
             del self._running[place]
-        self._metrics.turns.labels(_outcome(result)).inc()
-        if result.refused:
-            await self._memory.withdraw(incoming.chat_id, turn.message.id)
-            return await self._sessions.discard(turn, result.text, result.usages)
-        return await self._sessions.finish_turn(
-            turn, result.text, estimate_tokens(result.text), result.usages
-        )
+        self._metrics.turns.labels(answer.outcome).inc()
+        for usage in running.usages:
+            self._metrics.spent(usage)
+        return await self._store(turn, answer, running.usages), answer.shown
 
-    async def _respond(self, turn: Turn, incoming: Incoming, reply: Reply, running: _Running) -> TurnResult:
+    async def _store(self, turn: Turn, answer: _Answer, usages: Sequence[Usage]) -> Message:
+        if answer.outcome not in _KEPT:
+            await self._memory.withdraw(turn.message.chat_id, turn.message.id)
+            return await self._sessions.discard(turn, answer.shown, usages)
+        return await self._sessions.finish_turn(turn, answer.text, estimate_tokens(answer.text), usages)
+
+    async def _respond(self, turn: Turn, incoming: Incoming, reply: Reply, running: _Running) -> _Answer:
+        if not turn.message.text:
+            return _Answer(text("conversation-erased", _language(turn, incoming)), outcome="erased")
         with self._metrics.stage("recall"):
             now = await self._input(turn, incoming)
         with self._metrics.stage("model"):
             result = await self._stoppable(self._model, turn, now, reply, running)
             if isinstance(result, ModelError):
-                result = await self._without_model(result, turn, now, reply, running)
-        return result
+                return await self._without_model(result, turn, now, reply, running)
+        return self._answer(result, now)
 
     async def _without_model(
         self, error: ModelError, turn: Turn, now: TurnInput, reply: Reply, running: _Running
-    ) -> TurnResult:
+    ) -> _Answer:
         """Let the notebook answer in the model's place, and say so."""
         chat_id = turn.message.chat_id
         self._metrics.failed("model", error)
-        log.warning("the model gave no answer", extra={"kind": error.kind, "chat_id": chat_id})
+        log.warning("the model gave no answer", extra={"chat_id": chat_id, "reason": str(error)})
         notice = text(f"conversation-{error.kind}", now.language)
         if self._offline is self._model or isinstance(error, PromptTooLong):
-            return TurnResult(notice)
+            return _Answer(notice, outcome="failed")
         await self._memory.withdraw(chat_id, turn.message.id)
         result = await self._stoppable(self._offline, turn, now, reply, running, notice)
-        return TurnResult(notice) if isinstance(result, ModelError) else result
+        if isinstance(result, ModelError):
+            return _Answer(notice, outcome="failed")
+        return self._answer(result, now, notice)
+
+    def _answer(self, result: TurnResult, now: TurnInput, notice: str = "") -> _Answer:
+        minutes = self._settings.undo.total_seconds() / 60
+        remark = ""
+        if result.forgotten and minutes:
+            count = len(result.forgotten)
+            remark = text("conversation-forgotten", now.language, count=count, minutes=max(1, round(minutes)))
+        return _Answer(result.text, notice, remark, _outcome(result))
 
     async def _stoppable(
         self,
@@ -166,25 +206,30 @@ class Conversation:
             return await running.task
         except asyncio.CancelledError:
             running.task.cancel()
-            if running.stopped:
-                return _stopped(running.shown)
+            if running.stopped and not _is_cancelled():
+                return _stopped(running.answered)
             raise
 
     async def _attempt(
         self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, running: _Running, notice: str
     ) -> TurnResult | ModelError:
         async def on_text(so_far: str) -> None:
-            running.shown = _under(notice, so_far)
-            await reply.write(running.shown)
+            running.answered = so_far
+            await reply.write(_Answer(so_far, notice).shown)
 
         try:
-            result = await self._run(model, turn, now, reply, on_text)
+            return await self._run(model, turn, now, reply, on_text, running.usages.append)
         except ModelError as error:
             return error
-        return replace(result, text=_under(notice, result.text))
 
     async def _run(
-        self, model: ChatModel, turn: Turn, now: TurnInput, reply: Reply, on_text: OnText
+        self,
+        model: ChatModel,
+        turn: Turn,
+        now: TurnInput,
+        reply: Reply,
+        on_text: OnText,
+        on_usage: OnUsage,
     ) -> TurnResult:
 
         async def on_tool(call: ToolCall) -> None:
@@ -202,12 +247,15 @@ class Conversation:
             context_tokens=self._settings.context_tokens,
             max_tokens=self._settings.max_tokens,
         )
-        result = await run_turn(
-            model, request, toolbox, limits=self._settings.limits, on_text=on_text, on_tool=on_tool
+        return await run_turn(
+            model,
+            request,
+            toolbox,
+            limits=self._settings.limits,
+            on_text=on_text,
+            on_tool=on_tool,
+            on_usage=on_usage,
         )
-        for usage in result.usages:
-            self._metrics.spent(usage)
-        return result
 
     async def _input(self, turn: Turn, incoming: Incoming) -> TurnInput:
         question = turn.message
@@ -220,6 +268,8 @@ class Conversation:
             profile="",
             recalled=tuple(await self._recall(question)),
             origin=question.origin,
+            quoted=incoming.quoted,
+            attachments=tuple(each.name or each.kind for each in incoming.attachments),
         )
 
     async def _recall(self, question: Message) -> list[Hit]:
@@ -229,8 +279,9 @@ class Conversation:
         started = time.perf_counter()
         query = Query(question.chat_id, question.text, k=self._settings.recall_k, floor=RELEVANT)
         try:
-            hits = await self._memory.search(query)
-        except StorageError as error:
+            async with asyncio.timeout(RECALL_SECONDS):
+                hits = await self._memory.search(query)
+        except (StorageError, TimeoutError) as error:
             self._metrics.failed("recall", error)
             return []
         self._metrics.recalled(time.perf_counter() - started, len(hits))
@@ -241,7 +292,7 @@ class Conversation:
         stored = await self._sessions.history(
             question.chat_id, question.session_id, before_id=question.id, step=self._settings.history_messages
         )
-        return [PastMessage(message.role, message.text) for message in stored]
+        return [PastMessage(message.role, words_of(message.text, message.origin)) for message in stored]
 
     def _scope(self, turn: Turn, now: TurnInput) -> TurnScope:
         question = turn.message
@@ -270,9 +321,13 @@ def _outcome(result: TurnResult) -> str:
     return "cut" if result.cut else "answered"
 
 
-def _under(notice: str, answer: str) -> str:
-    return f"{notice}\n\n{answer}" if notice else answer
+def _is_cancelled() -> bool:
+    """Tell whether this very task is to end, and not only the one that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
-def _stopped(shown: str) -> TurnResult:
-    return TurnResult(f"{shown} {STOPPED_MARK}".strip(), cut=True)
+def _stopped(answered: str) -> TurnResult:
+    ended = closed(answered)
+    gap = " " if ended == answered else "\n\n"  # behind a code block the mark would be part of it
+    return TurnResult(f"{ended}{gap}{STOPPED_MARK}".strip(), cut=True)

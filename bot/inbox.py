@@ -37,6 +37,14 @@ class UpdateState(StrEnum):
     FAILED = "failed"  # given up: it cannot be read, or MAX_STARTS attempts ended without an end
 
 
+class Start(StrEnum):
+    """What is to be done with an update that somebody wants to begin with."""
+
+    BEGUN = "begun"  # work on it; the attempt is counted
+    OVER = "over"  # leave it alone: it has come to its end before
+    GIVEN_UP = "given up"  # it had MAX_STARTS attempts and has just become FAILED
+
+
 @dataclass(frozen=True, slots=True)
 class RawUpdate:
     """An update as it came; `payload` is JSON, `chat_id` 0 where it belongs to no chat."""
@@ -90,20 +98,18 @@ class Inbox:
         async with self._database.read() as conn:
             return [_item(row) for row in await conn.execute(query)]
 
-    async def started(self, item_id: int) -> bool:
-        """Count an attempt before the work begins.
-
-        False means: leave it alone. It is done already, or it had MAX_STARTS attempts and is now failed.
-        """
+    async def started(self, item_id: int) -> Start:
+        """Count an attempt before the work begins, or say why there may be none."""
         one_of_mine = self._waiting & (inbox.c.id == item_id)
         attempt = sa.update(inbox).where(one_of_mine).values(attempts=inbox.c.attempts + 1)
         async with self._database.write() as conn:
             if (await conn.execute(attempt.where(inbox.c.attempts < MAX_STARTS))).rowcount:
-                return True
+                return Start.BEGUN
             given_up = (await conn.execute(self._end(item_id, UpdateState.FAILED))).rowcount
-        if given_up:
-            log.error("an update was given up", extra={"item": item_id, "attempts": MAX_STARTS})
-        return False
+        if not given_up:
+            return Start.OVER
+        log.error("an update was given up", extra={"item": item_id, "attempts": MAX_STARTS})
+        return Start.GIVEN_UP
 
     async def released(self, item_id: int) -> None:
         """The work was stopped in good order, so this attempt does not count against the update."""

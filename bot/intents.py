@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bot import lexicon
+from bot import lexicon, questions
+from bot.confidential import holds_secret
+from bot.small_talk import LEAD, is_idle, polite_key
+from bot.wording import WORD
+from memory.service import MAX_MEMORY_CHARS
 from memory.types import MemoryType, Origin
-
-MAX_FACT_CHARS = 1_000
-"""A longer message is a pasted text rather than something that a person tells about themselves."""
-SMALL_TALK_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ def intent_of(text: str, origin: Origin = Origin.PERSON) -> Intent:
     """Tell what to do with a message. In doubt nothing is kept: saving what was no fact harms for years."""
     if origin is not Origin.PERSON:
         return Talk("offline-not-a-fact")
-    said = _without_greeting(text)
+    said = _without_lead(text)
     if lexicon.FORGET.match(said):
         return Talk("offline-forget")
-    return _told_to_keep(said) or _reminder(said) or _small_talk(said) or _question(said) or _statement(said)
+    return _told_to_keep(said) or _declined(said) or _small_talk(said) or _question(said) or _statement(said)
 
 
 def _told_to_keep(said: str) -> Note | Talk | None:
@@ -58,48 +58,43 @@ def _told_to_keep(said: str) -> Note | Talk | None:
 
 
 def _note(content: str) -> Note | Talk:
-    if not lexicon.WORD.search(content):
+    if not WORD.search(content) or lexicon.NO_CONTENT.fullmatch(content.rstrip(".! ")):
         return Talk("offline-what")
-    return Note(content, _type(content))
+    return _short_enough(Note(content, _type(content)))
+
+
+def _short_enough(note: Note) -> Note | Talk:
+    return note if len(note.content) <= MAX_MEMORY_CHARS else Talk("offline-too-long")
 
 
 def _asks_to_recall(said: str, lead: re.Match[str]) -> bool:
     """Whether "remember …" asks instead of telling: "remember when we met?"."""
     told = ":" in lead[0] or lead[0].rstrip().lower().endswith((" that", " что"))
-    return not told and bool(
-        lexicon.ENDS_ASKING.search(said) or lexicon.QUESTION_WORD.match(said, lead.end())
-    )
+    return not told and bool(questions.ASKS.search(said) or questions.BEGINS_ASKING.match(said, lead.end()))
 
 
-def _reminder(said: str) -> Talk | None:
+def _declined(said: str) -> Talk | None:
+    if lexicon.DO_NOT_KEEP.search(said):
+        return Talk("offline-not-kept")
     return Talk("offline-no-reminders") if lexicon.REMINDER.match(said) else None
 
 
 def _small_talk(said: str) -> Talk | None:
-    found = lexicon.WORD.findall(said.casefold().replace("ё", "е"))
-    if not found:
-        return Talk("offline-short")
-    if len(found) > SMALL_TALK_WORDS:
-        return None
-    words = " ".join(found)
-    if lexicon.THANKS.match(words):
-        return Talk("offline-thanks")
-    if lexicon.ABOUT_BOT.fullmatch(words) or lexicon.GREETINGS.fullmatch(words):
-        return Talk("offline-hello")
-    return Talk("offline-short") if lexicon.FILLERS.fullmatch(words) else None
+    key = polite_key(said)
+    return Talk(key) if key else None
 
 
 def _question(said: str) -> Ask | None:
-    opener = lexicon.OPENER.match(said)
+    opener = questions.OPENER.match(said)
     start = opener.end() if opener else 0
-    if lexicon.EVERYTHING.search(said):
+    if questions.EVERYTHING.search(said):
         return Ask(said, everything=True)
-    if recall := lexicon.RECALL.match(said, start):
+    if recall := questions.RECALL.match(said, start):
         return Ask(said[recall.end() :].strip() or said)
-    if lexicon.ENDS_ASKING.search(said):
+    if questions.ASKS.search(said):
         return Ask(said)
-    asks = lexicon.INVERSION.match(said, start) or (
-        lexicon.QUESTION_WORD.match(said, start) and not lexicon.TELLS.match(said, start)
+    asks = questions.INVERSION.match(said, start) or (
+        questions.BEGINS_ASKING.match(said, start) and not questions.TELLS.match(said, start)
     )
     return Ask(said) if asks else None
 
@@ -108,25 +103,33 @@ def _statement(said: str) -> Note | Talk:
     if lexicon.ORDER.match(said):
         return Talk("offline-cannot")
     bare = lexicon.URL.sub(" ", said)
-    if len(said) > MAX_FACT_CHARS or _is_code(said):
+    if _is_code(said):
         return Talk("offline-not-a-fact")
-    words, kind = lexicon.WORD.findall(bare), _type(bare)
-    if len(words) < (2 if kind is MemoryType.PREFERENCE else 3):
+    if holds_secret(bare):
+        return Talk("offline-secret")
+    if len(WORD.findall(bare)) < _least_words(bare):
         return Talk("offline-short" if bare == said else "offline-not-a-fact")
-    return Note(said, kind)
+    return Talk("offline-idle") if is_idle(bare) else _short_enough(Note(said, _type(bare)))
 
 
 def _is_code(said: str) -> bool:
-    letters = sum(letter.isalpha() or letter.isspace() for letter in said)
-    return letters < 0.5 * len(said) or lexicon.CODE.search(said) is not None
+    symbols = sum(not (letter.isalnum() or letter.isspace()) for letter in said)
+    return symbols > 0.4 * len(said) or lexicon.CODE.search(said) is not None
+
+
+def _least_words(said: str) -> int:
+    """Of how many words a statement is at least; fewer are a mere mention."""
+    tells = lexicon.FIRST_PERSON.match(said) or _type(said) is MemoryType.PREFERENCE
+    return 2 if tells else 3
 
 
 def _type(content: str) -> MemoryType:
     return MemoryType.PREFERENCE if lexicon.LIKING.search(content) else MemoryType.FACT
 
 
-def _without_greeting(text: str) -> str:
-    """Drop "Hello," before what is really said; a greeting that stands alone stays."""
+def _without_lead(text: str) -> str:
+    """Drop "Hello," and "Thanks!" before what is really said; what stands alone stays."""
     said = text.strip()
-    greeting = lexicon.GREETING_FIRST.match(said)
-    return said[greeting.end() :] if greeting and greeting.end() < len(said) else said
+    while (lead := LEAD.match(said)) and lead.end() < len(said):
+        said = said[lead.end() :]
+    return said

@@ -1,214 +1,124 @@
-"""The Russian and English words and phrases by which bot.intents tells what a message wants."""
+"""The Russian and English phrases by which people have something kept, forgotten or done, or tell a fact."""
 
 from __future__ import annotations
 
 import re
 
+from bot.wording import END, PLEASE, QUESTION_WORD, any_of, pattern
 
-def _any(*phrases: str) -> str:
-    """One of the phrases, which " | " separates and which are regular expressions where a space is a gap."""
-    alternatives = " | ".join(phrases).split("|")
-    return "(?:" + "|".join(r"\s+".join(phrase.split()) for phrase in alternatives) + ")"
-
-
-def _pattern(*parts: str) -> re.Pattern[str]:
-    return re.compile("".join(parts), re.IGNORECASE)
-
-
-_GAP = r"[\s,:;.!—–-]+"
-_END = r"(?!\w)"
 _MARKS = r"(?:\s*[,:;.!—–-]+\s*|\s+|\s*$)"
 
-WORD = re.compile(r"\w+(?:[-'’]\w+)*")
-ENDS_ASKING = re.compile(r"\?[^\w?]*$")
-URL = _pattern(r"(?:https?://|www\.)\S+")
-
-# Greetings
-
-_HELLO = _any(
-    "привет | приветик | приветствую | здравствуй | здравствуйте | хай | салют | доброго времени суток",
-    "добрый день | добрый вечер | доброе утро | доброй ночи",
-    "hello | hi | hey | greetings | good morning | good afternoon | good evening | good day",
-)
-GREETING_FIRST = _pattern(_HELLO, r"(?:\s+", _any("бот | всем | bot | there | all"), r")?\s*[,.!\n)]+\s*")
-
-# Small talk: these are matched against the bare words of a whole message, lower case and with е for ё.
-
-GREETINGS = _pattern(_HELLO, r"(?:\s", _any(_HELLO, "бот | всем | bot | there | все | all"), ")*")
-THANKS = _pattern(
-    _any("спасибо | спс | благодарю | большое спасибо | thanks | thank you | thx | ty | cheers"),
-    r"(?:\s\w+){0,4}$",
-)
-ABOUT_BOT = _pattern(
-    rf"(?:{_HELLO}\s)?",
-    _any(
-        "кто ты | ты кто | кто вы | как тебя зовут | что ты умеешь | что ты можешь | что ты такое",
-        "как дела | как у тебя дела | как ты | как жизнь | помощь | помоги | старт",
-        "who are you | what are you | what['’]?s your name | what is your name | what can you do",
-        "how are you | how are you doing | how are you today | help | start",
-    ),
-)
-_FILLER = _any(
-    "да | нет | не | ага | угу | ок | окей | хорошо | ладно | понятно",
-    "понял | поняла | ясно | верно | точно",
-    "класс | круто | супер | отлично | здорово | пока | до свидания | до завтра | спокойной ночи | ха | хаха",
-    "лол | хм | ну | я | тоже | не знаю | не надо | все | конечно | давай | молодец | тест | проверка | так",
-    "это | и | а | очень | ничего | неважно",
-    "yes | no | nope | yeah | yep | ok | okay | k | sure | fine | good",
-    "great | cool | nice | wow | lol | haha",
-    "hm | hmm | bye | goodbye | see you | good night | i see | i know",
-    "i agree | i understand | got it | right",
-    "i don['’]?t know | correct | well | so | test | testing | very | it",
-    "is | that | that['’]?s | done | me too",
-    "nothing | never mind",
-)
-FILLERS = _pattern(_FILLER, rf"(?:\s{_FILLER})*")
+URL = pattern(r"(?:https?://|www\.)\S+")
 
 # Told to keep something: what the pattern matches is the lead, the rest are the words to keep.
 
-_PLEASE = rf"(?:{_any('пожалуйста | слушай | бот | так | и | please | hey | bot | also')}[\s,!]+)*"
-_FILLED = _any("пожалуйста | себе | вот что | это | также | ещ[её] | please | this | also | down")
-_THIS = rf"(?:,?\s+{_FILLED}{_END})*"
-_THAT = _any("то, что | что | that") + r"\s+"
-KEEP = _pattern(
-    _PLEASE,
-    "(?:",
-    _any("запомни | запомните | запиши | запишите | не забудь | не забудьте"),
-    rf"{_END}{_THIS}{_MARKS}(?:{_THAT})?",
+_FILLED = any_of("пожалуйста | себе | вот что | это | также | ещ[её] | please | this | also | down")
+_THIS = rf"(?:,?\s+{_FILLED}{END})*"
+_THAT = any_of("то, что | что | that") + r"\s+"
+# "Запиши меня к врачу" wants an appointment.
+_PERSON = any_of(
+    "меня | нас | его | её | ее | их | маму | папу | мужа | жену | сына | дочь | дочку | ребёнка | ребенка",
+    "бабушку | дедушку | брата | сестру | друга | подругу | собаку | кошку | кота | детей",
+)
+_APPOINTMENT = rf"запиши(?:те)?\s+{_PERSON}\s+(?:ко?|на|во?)\s"
+KEEP = pattern(
+    PLEASE,
+    rf"(?!{_APPOINTMENT})(?:",
+    any_of("запомни | запомните | запиши | запишите | не забудь | не забудьте"),
+    rf"{END}{_THIS}{_MARKS}(?:{_THAT})?",
     "|",
-    _any("remember | don['’]?t forget | memori[sz]e"),
-    rf"{_END}{_THIS}{_MARKS}(?:{_THAT}|to\s+)?",
+    any_of("remember | don['’]?t forget | memori[sz]e"),
+    rf"{END}{_THIS}{_MARKS}(?:{_THAT}|to\s+)?",
     "|",
     # These begin many other sentences too, so they count only before a colon or a "that".
-    _any(
+    any_of(
         "сохрани | сохраните | отметь | отметьте | заметь | заметьте | заметка | учти | учтите | на заметку",
-        "имей в виду | имейте в виду | note | save | write down | make a note | take a note | keep in mind",
-        "for the record | fyi",
+        "имей в виду | имейте в виду | добавь в память | занеси в память",
+        "note | save | store | write down | make a note | take a note | keep in mind",
+        "add to memory | add to your memory | for the record | fyi",
     ),
     rf"{_THIS}(?:\s*[,:—–]+\s*(?:{_THAT})?|\s+{_THAT}|\s*[.!]*$)",
     ")",
 )
-ASKED_TO_KEEP = _pattern(
-    _PLEASE,
+ASKED_TO_KEEP = pattern(
+    PLEASE,
     "(?:",
-    _any("можешь | ты можешь | можете | хочу, чтобы ты | я хочу, чтобы ты"),
+    any_of("можешь | ты можешь | можете | хочу, чтобы ты | я хочу, чтобы ты"),
     r"\s+",
-    _any(
+    any_of(
         "запомнить | запомнил | запомнила | записать | записал | записала | сохранить | сохранил | сохранила"
     ),
     rf"(?:\s*[,:]+\s*(?:{_THAT})?|\s+)",
     "|",
-    _any(
+    any_of(
         "can you | could you | will you | would you",
         "i want you to | i would like you to | i['’]?d like you to",
     ),
-    rf"\s+(?:please\s+)?{_any('remember | note | save | keep in mind')}(?:\s*:+\s*|\s+that\s+)",
+    rf"\s+(?:please\s+)?{any_of('remember | note | save | keep in mind')}(?:\s*:+\s*|\s+that\s+)",
     ")",
+)
+NO_CONTENT = pattern(any_of("меня | нас | это | всё | все | me | us | it | this | that | everything"))
+
+# Told not to keep something, wherever that stands in the message.
+
+DO_NOT_KEEP = pattern(
+    "(?:^|[.,;:!(\n—–-])\\s*",
+    PLEASE,
+    "(?:",
+    r"не\s+",
+    any_of("запоминай | запоминайте | записывай | записывайте | сохраняй | сохраняйте"),
+    END,
+    "|",
+    rf"{any_of('не надо | не нужно | не стоит')}\s+(?:(?:это|этого|такое)\s+)?",
+    rf"{any_of('запоминать | записывать | сохранять')}{END}",
+    "|",
+    rf"{any_of('do not | don[’]?t | don.t | never | you needn.t | no need to')}\s+(?:ever\s+)?",
+    rf"(?:{any_of('remember | memori[sz]e | save | record')}{END}",
+    rf"|{any_of('keep | store | note | write')}\s+{any_of('this | that | it | my | any | anything')}{END})",
+    rf"(?!\s+{QUESTION_WORD}))",
 )
 
 # Asked for what only a command or a language model can do.
 
-FORGET = _pattern(_PLEASE, _any("забудь | забудьте | сотри | удали | forget | delete | erase"), _END)
-REMINDER = _pattern(
-    _PLEASE,
+FORGET = pattern(PLEASE, any_of("забудь | забудьте | сотри | удали | forget | delete | erase"), END)
+REMINDER = pattern(
+    PLEASE,
     "(?:",
-    _any("напомни | напомните"),
-    r"(?:\s+мне)?\s.*(?<!\w)",
-    _any("завтра | послезавтра | вечером | утром | через | в \\d | в понедельник | во вторник | в среду"),
+    any_of("напомни | напомните"),
+    r"(?:\s+мне)?\s(?:.*(?<!\w)",
+    any_of("завтра | послезавтра | вечером | утром | через | в \\d | в понедельник | во вторник | в среду"),
+    rf"|\w+(?:ть|ти|чь)(?:ся)?{END})",
     "|",
-    _any("remind me to | remind me in | remind me at | remind me on | remind me tomorrow"),
-    f"){_END}",
+    any_of("разбуди | разбудите | поставь будильник | поставь таймер | wake me | set an alarm | set a timer"),
+    "|",
+    any_of("remind me to | remind me in | remind me at | remind me on | remind me tomorrow"),
+    f"){END}",
 )
-ORDER = _pattern(
-    _PLEASE,
-    _any(
-        "напиши | переведи | сделай | посчитай | придумай | объясни | помоги",
-        "дай | открой | включи | выключи",
+ORDER = pattern(
+    PLEASE,
+    "(?:",
+    _APPOINTMENT,
+    rf"|{any_of('запиши | запишите')}\s+{any_of('видео | аудио | голосовое | песню')}",
+    "|",
+    any_of(
+        "напиши | переведи | сделай | посчитай | придумай | объясни | помоги | опиши | ответь | повтори",
+        "дай | открой | закрой | включи | выключи | купи | забронируй | запланируй | создай | реши | спой",
         "сгенерируй | нарисуй | составь | проверь | исправь | перескажи | сократи | расскажи | поставь",
-        "позвони | отправь | закажи | запусти | прочитай | перестань",
+        "позвони | отправь | закажи | запусти | прочитай | перестань | продолжай | продолжи | поговори",
+        "посоветуй | порекомендуй | предложи | подбери | выбери | сравни | вычисли | загугли | поздравь",
     ),
-    rf"(?:те)?{_END}|",
-    _PLEASE,
-    _any(
-        "write | translate | explain | make | create | generate | draw",
-        "help | give | calculate | summari[sz]e",
-        "fix | open | play | send | tell | list | show | stop | call | set | turn on | turn off | read | run",
-        "let['’]?s",
+    rf"(?:те)?{END}|давай(?:те)?\s",
+    "|",
+    any_of(
+        "write | translate | explain | make | create | generate | draw | describe | recommend | suggest",
+        "help | give | calculate | summari[sz]e | compare | continue | repeat | convert | solve | sing",
+        "fix | open | play | send | tell | list | show | stop | set | turn on | turn off | read | run",
+        "let['’]?s | sign me up | buy | schedule | google",
+        "call (?!me)\\w+ | call me (?:back|later|at|on|when|tomorrow)",
+        "plan (?:my|our|a|the) | check (?:if|whether|the|my|out|this)",
+        "book (?:me|a|an|us|the) | order (?:me|a|an|some|us|the)",
     ),
-    _END,
-)
-
-# Questions
-
-OPENER = _pattern(
-    "(?:",
-    _any("а | и | ну | но | так | слушай | интересно | and | so | but | well | ok | hey | please"),
-    r"[\s,]+)+",
-)
-_ABOUT = _any("о | об | обо | про | about | of")
-_QUESTION_WORD = (
-    "(?:"
-    + _any(
-        "в | во | на | о | об | у | с | со | к | ко | по | для | за | из | от | до | под | при",
-        "in | at | on | for | with | to | from",
-    )
-    + r"\s+)?"
-    + _any(
-        "кто | что | чего | чему | кого | кому | кем | чем | ч[её]м | ком",
-        "где | куда | откуда | когда | как",
-        "какой | какая | какое | какие | какого | какую | каком | каким | какому | каких | какими",
-        "сколько | скольки | почему | зачем | чей | чья | чь[её] | чьи",
-        "который | которая | которое | которые",
-        "who | whom | whose | what | where | when | which | why | how",
-    )
-    + r"(?:['’](?:s|re|d|ll))?(?![\w-])"
-)
-QUESTION_WORD = _pattern(_QUESTION_WORD)
-# What begins like a question and is none: "when I was small, we lived in Omsk", "what I like most is tea".
-TELLS = _pattern(
-    "(?:когда|when)\\s[^,]+,|что\\s+касается",
-    rf"|как\s+{_any('правило | обычно | только | оказалось | и | раз | будто')}{_END}",
-    rf"|{_any('what | where | when | why | how')}\s+{_any('i | we | you | he | she | they | it')}\s",
-)
-INVERSION = _pattern(
-    _any(
-        "is | are | am | was | were | do | does | did | can | could",
-        "should | would | will | has | have | had",
-    ),
-    r"\s+",
-    _any("i | you | we | he | she | it | they | my | our | his | her | their | your | the | there | anyone"),
-    r"\s|\w+\s+ли\s",
-)
-RECALL = _pattern(
-    "(?:",
-    _any("скажи | скажите | подскажи | подскажите | напомни | напомните | вспомни | вспомните"),
-    rf"(?:\s+мне)?{_END}[\s,:]*(?:{_ABOUT}\s+)?",
-    "|",
-    _any("помнишь | помните | ты помнишь | не помнишь | ты не помнишь | вы помните"),
-    rf"(?:\s+ли)?(?:\s+ты)?{_END}[\s,]*(?:{_ABOUT}\s+)?",
-    "|",
-    _any("знаешь | знаете | ты знаешь | не знаешь | ты не знаешь | вы знаете"),
-    rf"(?:\s+ли)?(?:\s+ты)?[\s,]+(?:{_ABOUT}\s+|(?={_QUESTION_WORD}))",
-    "|",
-    rf"что\s+(?:(?:ты|вы)\s+)?{_any('знаешь | знаете | помнишь | помните | известно')}\s+{_ABOUT}\s+",
-    "|",
-    rf"расскажи(?:те)?(?:\s+мне)?\s+{_ABOUT}\s+|(?:найди|поищи|покажи)(?:те)?(?:\s+мне)?\s+",
-    "|",
-    _any(
-        "what do you know about | what do you remember about | find | show me | search for | search | look up"
-    ),
-    r"\s+|do\s+you\s+(?:know|remember)\s+",
-    rf"(?:{_ABOUT}\s+)?|tell\s+me\s+(?:about\s+|(?={_QUESTION_WORD}))|remind\s+me\s+(?:{_ABOUT}\s+)?|remember\s+",
-    ")",
-)
-EVERYTHING = _pattern(
-    _any(
-        rf"{_any('знаешь | помнишь | знаете | помните')} {_any('обо мне | про меня')}",
-        rf"{_any('обо мне | про меня')} {_any('знаешь | помнишь | знаете | помните')}",
-        "вс[её],? что ты знаешь | вс[её],? что ты помнишь | вс[её],? что знаешь | вс[её],? что помнишь",
-        "know about me | remember about me | everything you know | everything you remember",
-    ),
-    _END,
+    rf"{END})",
 )
 
 # Statements
@@ -219,17 +129,27 @@ CODE = re.compile(
     r"|^\s*(?:sudo|pip|npm|docker|git|curl|apt|cd|ls|ssh|make)\s+(?:-|/|~|install|run|clone|push|pull|commit)",
     re.MULTILINE | re.DOTALL,
 )
-LIKING = _pattern(
+FIRST_PERSON = pattern(any_of("я | мне | мы | нам | i | i['’]?m | i['’]ve | we | we['’]re | we['’]ve"), END)
+"""Who begins so tells something in two words already: "I'm vegetarian"."""
+
+ABOUT_BOT = pattern(r"(?:\w{1,4}[\s,]+)?", any_of("ты | вы | you | you['’]re"), END)
+_ABOUT_PEOPLE = any_of(
+    "я | меня | мне | мной | мой | моя | мо[её] | мои | моего | моей | моих | моему | моим | мою | мы | нас",
+    "нам | наш | наша | наше | наши | i | i['’]m | me | my | mine | we | us | our",
+)
+ABOUT_PEOPLE = pattern(r"(?<!\w)", _ABOUT_PEOPLE, END)
+
+LIKING = pattern(
     r"(?<!\w)(?:",
-    _any(
+    any_of(
         r"люблю | любит | любим | любят | обожа\w+ | нравится",
-        r"нравятся | нравил[ао]сь | предпочита\w+ | ненавижу",
+        r"нравятся | нравил[ао]сь | нравишься | предпочита\w+ | ненавижу",
         r"ненавидит | терпеть не | не выно\w+ | любимый | любимая | любимое | любимые | любимую",
         r"likes | loves | prefers | hates | enjoys | dislikes | favou?rite | can['’]?t stand | cannot stand",
     ),
     r"|",
-    _any("i | we | they | you"),
-    rf"(?:\s+{_any('really | also | do | don[’]t | don.t | do not | absolutely | never | always')})*\s+",
-    _any("like | love | prefer | hate | enjoy | adore | dislike"),
-    f"){_END}",
+    any_of("i | we | they | you"),
+    rf"(?:\s+{any_of('really | also | do | don[’]t | don.t | do not | absolutely | never | always')})*\s+",
+    any_of("like | love | prefer | hate | enjoy | adore | dislike"),
+    f"){END}",
 )

@@ -24,6 +24,7 @@ from bot.ports import (
 )
 from bot.prompts import CONTINUE, GO_ON
 from bot.tally import Tally, TurnResult
+from memory.usage import Usage
 
 __all__ = ["Limits", "Tools", "TurnResult", "run_turn"]
 
@@ -37,6 +38,7 @@ MOST_SHRINKS = 8
 
 OnText: TypeAlias = Callable[[str], Awaitable[None]]
 OnTool: TypeAlias = Callable[[ToolCall], Awaitable[None]]
+OnUsage: TypeAlias = Callable[[Usage], None]
 
 
 class Tools(Protocol):
@@ -62,13 +64,15 @@ async def run_turn(
     limits: Limits,
     on_text: OnText,
     on_tool: OnTool,
+    on_usage: OnUsage,
 ) -> TurnResult:
     """Talk with the model and run its tools until there is an answer.
 
     `on_text` gets the whole answer so far, which may differ in its end from what it got before; `on_tool`
-    comes before each tool. Raises ModelError where there is no answer at all; cancelling passes through.
+    comes before each tool, `on_usage` after each call, whatever becomes of the turn. Raises ModelError where
+    there is no answer at all; cancelling passes through.
     """
-    return await _Turn(model, request, toolbox, limits, on_text, on_tool).run()
+    return await _Turn(model, request, toolbox, limits, on_text, on_tool, on_usage).run()
 
 
 class _Turn:
@@ -82,6 +86,7 @@ class _Turn:
         limits: Limits,
         on_text: OnText,
         on_tool: OnTool,
+        on_usage: OnUsage,
     ) -> None:
         self._model = model
         self._request = request
@@ -89,6 +94,7 @@ class _Turn:
         self._limits = limits
         self._on_text = on_text
         self._on_tool = on_tool
+        self._on_usage = on_usage
         self._started = asyncio.get_running_loop().time()
         self._tally = Tally(request.turn.language)
         self._nudged = False
@@ -100,7 +106,8 @@ class _Turn:
             if self._is_last_step():
                 self._request = replace(self._request, tools_allowed=False)
             completed = await self._call()
-            self._tally.spend(completed.usage)
+            if completed.usage:
+                self._on_usage(completed.usage)
             if (result := await _ON_STOP[completed.stop](self, completed)) is not None:
                 return result
 

@@ -17,7 +17,8 @@ from bot.ports import (
     ToolResult,
     TurnInput,
 )
-from bot.texts import date_text, text
+from bot.texts import date_text, shortened, text
+from bot.tool_arguments import MAX_QUERY_CHARS
 from memory.relevance import RELEVANT
 from memory.types import Hit, Memory, Origin
 
@@ -64,7 +65,7 @@ class OfflineModel:
             case Note():
                 return text("offline-not-saved", turn.language)
             case Ask(topic=topic) if not turn.recalled and request.tools_allowed:
-                return self._call("search_memory", query=topic)
+                return self._call("search_memory", query=topic[:MAX_QUERY_CHARS])
             case Ask():
                 return _recollection(turn, intent, turn.recalled)
 
@@ -95,7 +96,8 @@ def _saved(turn: TurnInput, call: ToolCall, result: ToolResult) -> str:
     if result.is_error or result.memory_id is None:
         return text("offline-not-saved", turn.language)
     key = "offline-saved" if result.created else "offline-known"
-    return text(key, turn.language, id=result.memory_id, text=_shortened(str(call.arguments["content"])))
+    content = shortened(str(call.arguments["content"]), SHOWN_CHARS)
+    return text(key, turn.language, id=result.memory_id, text=content)
 
 
 def _recollection(turn: TurnInput, intent: Intent, hits: Sequence[Hit]) -> str:
@@ -119,7 +121,7 @@ def _line(turn: TurnInput, memory: Memory) -> str:
         key,
         turn.language,
         date=day,
-        text=_shortened(memory.text),
+        text=shortened(memory.text, SHOWN_CHARS),
         **{name: value for name, value in _names(memory).items() if value},
     )
 
@@ -132,14 +134,6 @@ def _said_key(turn: TurnInput, memory: Memory) -> str:
 
 def _names(memory: Memory) -> dict[str, str]:
     return {"speaker": memory.speaker, "document": memory.document}
-
-
-def _shortened(words: str) -> str:
-    """One line of at most SHOWN_CHARS characters, cut between words."""
-    line = " ".join(words.split())
-    if len(line) <= SHOWN_CHARS:
-        return line
-    return line[:SHOWN_CHARS].rsplit(" ", 1)[0] + " …"
 
 
 def _pieces(answer: str) -> Iterator[str]:

@@ -83,6 +83,8 @@ class TurnInput:
     profile: str
     recalled: tuple[Hit, ...]
     origin: Origin = Origin.PERSON
+    quoted: str = ""
+    attachments: tuple[str, ...] = ()  # what came with the words and cannot be seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from html import escape
 from typing import Any, TypeAlias
 
 from bot.ports import ModelRequest, PastMessage, Step, ToolResult, ToolSpec
-from bot.prompts import ANSWER_NOW, turn_context
+from bot.prompts import ANSWER_NOW, turn_context, words_of
 from memory.text import clean
 from memory.types import Role
 
@@ -92,7 +92,10 @@ def _messages(request: ModelRequest, style: Style) -> list[Block]:
     if history and style.sends("cache_control"):
         # What follows is new in every turn: without this mark no turn would find what the last one cached.
         history[-1]["content"] = [_marked(block) for block in history[-1]["content"]]
-    turn = [_text(turn_context(request.turn)), _text(clean(request.turn.text) or NO_WORDS)]
+    turn = [
+        _text(turn_context(request.turn)),
+        _text(words_of(request.turn.text, request.turn.origin) or NO_WORDS),
+    ]
     steps = request.steps
     if not _is_replayable(request, style):
         turn.insert(1, _text(_retold(steps)))

@@ -16,26 +16,14 @@ _ALL = ("all", "everything", "все", "всё")
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """Some memories.
-
-    What a process was killed over, before it could say so, may be done again: the second time must say the
-    same.
-    """
+    """Some memories."""
 
     memory: MemoryService
     chat_id: int
     ids: Collection[int]
 
     async def forget(self, undo: timedelta | None) -> Receipt:
-        receipt = await self.memory.forget(self.chat_id, self.ids, undo=undo)
-        if not receipt.memories and await self.memory.restore(self.chat_id, self.ids):
-            receipt = await self.memory.forget(self.chat_id, self.ids, undo=undo)
-        return receipt
-
-    async def restore(self) -> int:
-        if restored := await self.memory.restore(self.chat_id, self.ids):
-            return restored
-        return sum([await active(self.memory, self.chat_id, each) is not None for each in self.ids])
+        return await self.memory.forget(self.chat_id, self.ids, undo=undo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +35,6 @@ class Everything:
 
     async def forget(self, undo: timedelta | None) -> Receipt:
         return await self.memory.forget_all(self.chat_id, undo=undo)
-
-    async def restore(self) -> int:
-        return await self.memory.restore_all(self.chat_id) or await self.memory.count(self.chat_id)
 
 
 Selection: TypeAlias = Some | Everything
@@ -67,3 +52,9 @@ async def active(memory: MemoryService, chat_id: int, memory_id: int) -> Memory 
     except MemoryNotFound:
         return None
     return found if found.status == Status.ACTIVE else None
+
+
+async def take_back(memory: MemoryService, chat_id: int) -> Receipt | None:
+    """Undo the last forget, whoever did it; ``None`` when there is none that can be undone."""
+    last = await memory.last_forgotten(chat_id)
+    return await memory.restore(chat_id, last) if last else None

@@ -7,25 +7,18 @@ from dataclasses import dataclass, field, replace
 
 from bot.ports import ToolResult
 from bot.texts import text
-from memory.types import Hit
-from memory.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """The answer and what the turn did. `text` is never empty.
 
-    `saved` are the memories newly stored (by a save or an update), `known` those that a save met instead,
-    `forgotten` those hidden, `recalled` what searches returned. A `refused` turn is not to be kept; `cut`
-    says that the answer is not whole; `empty` that the model said nothing and `text` stands in its place.
+    `forgotten` are the memories that it hid. A `refused` turn is not to be kept; `cut` says that the answer
+    is not whole; `empty` that the model said nothing and `text` stands in its place.
     """
 
     text: str
-    usages: tuple[Usage, ...] = ()
-    saved: tuple[int, ...] = ()
-    known: tuple[int, ...] = ()
     forgotten: tuple[int, ...] = ()
-    recalled: tuple[Hit, ...] = ()
     refused: bool = False
     cut: bool = False
     empty: bool = False
@@ -37,16 +30,11 @@ class Tally:
 
     language: str
     said: list[str] = field(default_factory=list)
-    usages: list[Usage] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
 
     @property
     def calls(self) -> int:
         return len(self.results)
-
-    def spend(self, usage: Usage | None) -> None:
-        if usage is not None:
-            self.usages.append(usage)
 
     def text_with(self, step_text: str) -> str:
         """Return the whole answer so far, the running step's text included."""
@@ -62,7 +50,7 @@ class Tally:
         """The answer as far as it came, with the remark that it is not whole."""
         result = self.answer(step_text)
         if not result.empty:
-            whole = _joined([_closed(result.text), text("loop-cut", self.language)])
+            whole = _joined([closed(result.text), text("loop-cut", self.language)])
             result = replace(result, text=whole)
         return replace(result, cut=True)
 
@@ -70,16 +58,8 @@ class Tally:
         return replace(self._result(text("loop-refused", self.language)), refused=True)
 
     def _result(self, answer: str) -> TurnResult:
-        stored = [
-            (result.memory_id, result.created) for result in self.results if result.memory_id is not None
-        ]
         return TurnResult(
-            answer,
-            usages=tuple(self.usages),
-            saved=tuple(memory_id for memory_id, created in stored if created),
-            known=tuple(memory_id for memory_id, created in stored if not created),
-            forgotten=tuple(memory_id for result in self.results for memory_id in result.forgotten),
-            recalled=tuple(hit for result in self.results for hit in result.hits),
+            answer, forgotten=tuple(memory_id for result in self.results for memory_id in result.forgotten)
         )
 
 
@@ -87,7 +67,7 @@ def _joined(texts: Sequence[str]) -> str:
     return "\n\n".join(stripped for text in texts if (stripped := text.strip()))
 
 
-def _closed(answer: str) -> str:
+def closed(answer: str) -> str:
     """Close a code block that a cut left open, so that what follows is no code."""
     fences = sum(line.lstrip().startswith("```") for line in answer.splitlines())
     return f"{answer}\n```" if fences % 2 else answer

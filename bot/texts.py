@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from importlib.resources import files
 
@@ -41,6 +41,17 @@ def known_language(language: str) -> str:
 def date_text(day: date, language: str) -> str:
     """Return a day as people write it: "12 March 2026", "12 марта 2026"."""
     return format_date(day, "d MMMM y", locale=known_language(language))
+
+
+def whole_minutes(time: timedelta) -> int:
+    """Return a time as the minutes that are told; less than one is one."""
+    return max(1, round(time.total_seconds() / 60))
+
+
+def shortened(words: str, most: int) -> str:
+    """Return the words in one line of at most so many characters, cut between two of them."""
+    line = " ".join(words.split())
+    return line if len(line) <= most else line[: most - 2].rsplit(" ", 1)[0] + " …"
 
 
 @cache

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bot import prompts
 from bot.ports import ToolSpec
+from memory import dates
+from memory.service import MAX_MEMORY_CHARS
 from memory.text import clean
 from memory.types import SAVED_TYPES, MemoryType
 
-MAX_CONTENT_CHARS = 2_000
 MAX_QUERY_CHARS = 1_000
 DEFAULT_K = 8
 MAX_K = 20
@@ -50,7 +51,7 @@ class SearchArguments(_Arguments):
 
 
 class _Content(_Arguments):
-    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS)
+    content: str = Field(min_length=1, max_length=MAX_MEMORY_CHARS)
 
     @field_validator("content")
     @classmethod
@@ -136,24 +137,11 @@ def bound(name: str, value: str, zone: tzinfo, *, end: bool) -> datetime | None:
     if not value:
         return None
     try:
-        return (_day(value, zone, end=end) or _moment(value, zone)).astimezone(UTC)
-    except (ValueError, OverflowError):
+        return dates.bound(value, zone, end=end)
+    except ValueError:
         raise Refused(
             f"{name} must be a day such as 2026-03-31 or a time such as 2026-03-31T18:00."
         ) from None
-
-
-def _day(value: str, zone: tzinfo, *, end: bool) -> datetime | None:
-    try:
-        day = date.fromisoformat(value)
-    except ValueError:
-        return None
-    return datetime.combine(day + timedelta(days=end), time.min, zone)
-
-
-def _moment(value: str, zone: tzinfo) -> datetime:
-    moment = datetime.fromisoformat(value)
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def what_is_wrong(error: ValidationError) -> str:

@@ -61,7 +61,9 @@ class MemoryTools(Protocol):
         message_ids: Sequence[int] = (),
     ) -> Memory: ...
 
-    async def forget(self, chat_id: int, ids: Collection[int], *, undo: timedelta | None) -> Receipt: ...
+    async def forget(
+        self, chat_id: int, ids: Collection[int], *, undo: timedelta | None, message_id: int | None = None
+    ) -> Receipt: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,9 @@ class Toolbox:
     async def _forget(self, call: ToolCall) -> ToolResult:
         arguments = ForgetArguments.model_validate(call.arguments)
         self._only_for_people("forgotten")
-        receipt = await self._memory.forget(self._scope.chat_id, [arguments.id], undo=self._undo)
+        receipt = await self._memory.forget(
+            self._scope.chat_id, [arguments.id], undo=self._undo, message_id=self._scope.message_id
+        )
         if not receipt.memories:
             raise MemoryNotFound(arguments.id)
         self._seen.pop(arguments.id, None)

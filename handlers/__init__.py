@@ -6,8 +6,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aiogram import Router
-
     from handlers.polling import PollingHealth
     from handlers.run import App
 
@@ -17,10 +15,3 @@ async def run_telegram(app: App, stop: asyncio.Event, health: PollingHealth | No
     from handlers.run import run
 
     await run(app, stop, health)
-
-
-def build_router() -> Router:
-    """Return all handlers in the order in which they are asked."""
-    from handlers.run import build_router
-
-    return build_router()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,8 +35,6 @@ class Person:
     thread_id: int | None  # of a topic; a mere chain of replies has none
     language: str
     is_admin: bool
-    wrote: int | None = None  # the id of the message that is to be answered
-    resumed: bool = False  # an earlier process may have answered it already
 
     @property
     def thread(self) -> int:
@@ -60,11 +58,10 @@ class AccessMiddleware(BaseMiddleware):
             return None
         if not self._admits(context.user.id):
             return await self._turn_away(event, context.user, context.chat.id)
-        person = self._person(context.user, context)
         if event.message:
-            resumed = bool(data.get("resumed"))
-            person = replace(person, wrote=event.message.message_id, resumed=resumed)
-        data["person"] = person
+            self._gate.saw(event.message.message_id)
+            self._gate.unblock(context.chat.id)  # who writes does not block the bot
+        data["person"] = self._person(context.user, context)
         return await handler(event, data)
 
     def _admits(self, user_id: int) -> bool:
@@ -86,7 +83,7 @@ class AccessMiddleware(BaseMiddleware):
             await self._gate.answer_callback(event.callback_query.id, sentence, alert=True)
         elif event.message and self._may_be_told(user.id):
             [part] = plain(sentence)
-            await self._gate.send(Outgoing(chat_id, part))
+            await self._gate.tell(Outgoing(chat_id, part))
 
     def _may_be_told(self, user_id: int) -> bool:
         """Tell a stranger the same thing at most once an hour."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from aiogram import F, Router
+from aiogram import Bot, F, Router
 from aiogram.enums import ContentType
 from aiogram.types import Message
 
 from bot.background import Background
 from bot.conversation import Conversation
+from bot.notices import Notices
 from bot.texts import text
 from handlers.access import Person
+from handlers.content import attachments, quoted
 from handlers.gate import Gate
 from handlers.once import Once
 from handlers.reply import Pace, TelegramReply
 from handlers.say import say
-from handlers.sent import SentParts
+from handlers.sent import SentParts, channel_of
 from memory.sessions import Sessions
 from memory.types import Incoming, Origin
 
@@ -41,17 +43,22 @@ NOT_UNDERSTOOD = frozenset(
 
 async def on_text(
     message: Message,
+    bot: Bot,
     person: Person,
     gate: Gate,
     conversation: Conversation,
     sessions: Sessions,
+    notices: Notices,
     background: Background,
+    once: Once,
     pace: Pace,
 ) -> None:
-    incoming = to_incoming(message, person)
+    if message.media_group_id:
+        once.first("album", person.chat_id, message.media_group_id)  # its other pictures need no answer
+    incoming = to_incoming(message, person, bot.id)
     reply = TelegramReply(
         gate,
-        SentParts(sessions, person.chat_id, incoming.source),
+        SentParts(sessions, notices, person.chat_id, incoming.source),
         background.start,
         chat_id=person.chat_id,
         question_id=message.message_id,
@@ -73,17 +80,19 @@ async def on_other(message: Message, person: Person, gate: Gate, once: Once) -> 
         await say(gate, person, text("chat-only-text", person.language))
 
 
-def to_incoming(message: Message, person: Person) -> Incoming:
+def to_incoming(message: Message, person: Person, bot_id: int) -> Incoming:
     """Return a message in the words of the conversation; a forwarded one is nothing the person said."""
     return Incoming(
         chat_id=person.chat_id,
         author=person.author,
         text=message.text or message.caption or "",
         sent_at=message.date,
-        source=f"tg:{message.message_id}",
+        source=f"{channel_of(bot_id)}:{message.message_id}",
         thread_id=person.thread,
         language=person.language,
         origin=Origin.FORWARDED if message.forward_origin else Origin.PERSON,
+        attachments=attachments(message),
+        quoted=quoted(message, bot_id),
     )
 
 

@@ -13,7 +13,7 @@ from bot.texts import LANGUAGES, text
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("memory", "forget", "new", "stop", "help")
+SHOWN = ("memory", "forget", "undo", "new", "stop", "help")
 """The commands in the menu; /start and /admin work too, but who needs them knows them."""
 
 

@@ -1,4 +1,4 @@
-"""/forget: shows what it is about, forgets after a confirmation, and can take that back for a while."""
+"""/forget shows what it is about and forgets after a confirmation; /undo takes that back for a while."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from aiogram.filters import Command, CommandObject
 from aiogram.types import CallbackQuery, Message
 
 from bot.config import Config
-from bot.selection import Everything, Selection, Some, active, means_all
+from bot.selection import Everything, Selection, Some, active, means_all, take_back
 from bot.texts import text
 from handlers.access import Person
 from handlers.gate import Gate
-from handlers.keyboards import EVERYTHING, Act, Forget, Shelf, confirm, undo
+from handlers.keyboards import EVERYTHING, Act, Forget, Shelf, Undo, confirm, undo
 from handlers.memory_commands import listed
 from handlers.once import Once
 from handlers.say import change, pressed, say
@@ -70,26 +70,39 @@ async def on_press(
     if chosen is None:
         return await gate.answer_callback(callback.id, text("say-stale", person.language), alert=True)
     message = await pressed(gate, person, callback)
-    press = ("press", person.chat_id, message and message.message_id, callback_data.act)
+    press = ("press", person.chat_id, message and message.message_id)  # the first of both buttons counts
     if message is None or not once.first(*press):
         return None
+    if callback_data.act is Act.CANCEL:
+        return await change(gate, person, message, text("forget-kept", person.language))
+    minutes = config.memory.undo_minutes
     try:
-        sentence, receipt = await _act(callback_data.act, chosen, person, config.memory.undo_minutes)
+        receipt = await chosen.forget(timedelta(minutes=minutes) or None)
     except StorageError:
         once.again(*press)
         raise
-    buttons = undo(callback_data.ids, person.language) if receipt and receipt.purge_at else None
-    return await change(gate, person, message, sentence, buttons)
+    buttons = undo(receipt.purge_at, person.language) if receipt.purge_at and _went(receipt) else None
+    return await change(gate, person, message, _receipt(receipt, minutes, person.language), buttons)
 
 
-async def _act(act: Act, chosen: Selection, person: Person, minutes: float) -> tuple[str, Receipt | None]:
-    """Do what the button says; return what to say and, after a forget, its receipt."""
-    if act is Act.CANCEL:
-        return text("forget-kept", person.language), None
-    if act is Act.UNDO:
-        return text("forget-restored", person.language, count=await chosen.restore()), None
-    receipt = await chosen.forget(timedelta(minutes=minutes) or None)
-    return _receipt(receipt, minutes, person.language), receipt
+async def on_undo(_: Message, person: Person, gate: Gate, memory: MemoryService) -> None:
+    """Bring back what was forgotten last, also by the model's tool."""
+    restored = await take_back(memory, person.chat_id)
+    await say(gate, person, _restored(restored, person.language))
+
+
+async def on_undo_press(
+    callback: CallbackQuery, callback_data: Undo, person: Person, gate: Gate, memory: MemoryService
+) -> None:
+    """Bring back what the message with the button tells of; where it is too late the message stays."""
+    restored = await memory.restore(person.chat_id, callback_data.purge_at)
+    sentence = _restored(restored, person.language)
+    if restored is None:
+        return await gate.answer_callback(callback.id, sentence, alert=True)
+    await gate.answer_callback(callback.id)
+    if isinstance(callback.message, Message):
+        return await change(gate, person, callback.message, sentence)
+    return await say(gate, person, sentence)
 
 
 def _selection(memory: MemoryService, shelf: Shelf, chat_id: int, packed: str) -> Selection | None:
@@ -110,7 +123,7 @@ async def _chosen(memory: MemoryService, chat_id: int, words: str) -> Sequence[M
 
 
 def _receipt(receipt: Receipt, minutes: float, language: str) -> str:
-    if not receipt.memories and not receipt.messages:
+    if not _went(receipt):
         return text("forget-nothing-left", language)
     counts = {"memories": receipt.memories, "messages": receipt.messages}
     if receipt.purge_at is None:
@@ -118,8 +131,20 @@ def _receipt(receipt: Receipt, minutes: float, language: str) -> str:
     return text("forget-hidden", language, **counts, minutes=max(1, round(minutes)))
 
 
+def _restored(receipt: Receipt | None, language: str) -> str:
+    if receipt is None or not _went(receipt):
+        return text("forget-nothing-to-restore", language)
+    return text("forget-restored", language, memories=receipt.memories, messages=receipt.messages)
+
+
+def _went(receipt: Receipt) -> bool:
+    return bool(receipt.memories or receipt.messages)
+
+
 def router() -> Router:
     commands = Router(name="forget commands")
     commands.message.register(on_forget, Command("forget", ignore_case=True))
+    commands.message.register(on_undo, Command("undo", ignore_case=True))
     commands.callback_query.register(on_press, Forget.filter())
+    commands.callback_query.register(on_undo_press, Undo.filter())
     return commands

@@ -7,7 +7,7 @@ import logging
 import random
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from aiogram.enums import ChatAction
 from aiogram.exceptions import (
@@ -20,10 +20,10 @@ from aiogram.exceptions import (
 )
 from aiogram.methods import AnswerCallbackQuery, DeleteMessage, SendChatAction, TelegramMethod
 
-from handlers.lane import Lane
-from handlers.refusals import ChatBlocked, Unconfirmed, says, simpler, was_refused
+from handlers.connection import CALL_SECONDS
+from handlers.lane import ALL_BURST, ALL_PER_SECOND, Bucket, Lane, backoff
+from handlers.refusals import ChatBlocked, MessageGone, Unconfirmed, says, simpler, was_refused
 from handlers.requests import Outgoing, edit_text, send_text
-from handlers.session import CALL_SECONDS
 from handlers.split import Part
 
 log = logging.getLogger(__name__)
@@ -31,11 +31,11 @@ log = logging.getLogger(__name__)
 COSMETIC_SECONDS = 10
 """How long typing, a callback's answer or an intermediate edit may take."""
 
-MAX_SERVER_FAULTS = 20
-"""How often a call is tried again that Telegram itself fails at; over ten minutes."""
-
-_LONGEST_PAUSE = 30.0
 _MANY_LANES = 2000
+
+
+Keep: TypeAlias = Callable[[int, int], Awaitable[None]]
+"""Gets a chat and the id of a message in it."""
 
 
 class Call(Protocol):
@@ -55,32 +55,58 @@ class Gate:
         self,
         call: Call,
         *,
+        keep: Keep | None = None,
         call_seconds: int = CALL_SECONDS,
         now: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`keep` notes for ever what `tell` has sent."""
         self._call = call
+        self._keep = keep
         self._call_seconds = call_seconds
         self._now = now
         self._sleep = sleep
         self._lanes: dict[int, Lane] = {}
+        self._all = Bucket(now(), ALL_PER_SECOND, ALL_BURST)
+        self.newest = 0
+        """The highest id of a message seen so far: Telegram numbers those of all private chats in one row."""
 
     async def send(self, out: Outgoing) -> int:
         """Send a message and return its id.
 
         Raises ChatBlocked, and Unconfirmed when it is unknown whether the message has arrived.
         """
-        result = await self._deliver(out, send_text, repeatable=False)
-        return int(result["message_id"])
+        return self._sent(out, await self._deliver(out, send_text, repeatable=False))
+
+    async def tell(self, out: Outgoing) -> int:
+        """Send what had better come twice than not at all, and return its id. Raises ChatBlocked."""
+        message_id = self._sent(out, await self._deliver(out, send_text, repeatable=True))
+        if self._keep:
+            await self._keep(out.chat_id, message_id)
+        return message_id
 
     async def edit(self, out: Outgoing, message_id: int) -> None:
         """Put a new content in place of a message's. Raises ChatBlocked and MessageGone."""
         await self._deliver(out, lambda shape: edit_text(shape, message_id), repeatable=True)
 
+    async def claim(self, out: Outgoing, message_id: int) -> None:
+        """Edit a message that nobody has confirmed, if it is there.
+
+        Raises ChatBlocked, and MessageGone also where another message has got this id.
+        """
+
+        def shape(out: Outgoing) -> TelegramMethod[Any]:
+            # Looked up as late as this, because another message to this chat may have been waited for.
+            if message_id in self._lane(out.chat_id).sent:
+                raise MessageGone
+            return edit_text(out, message_id)
+
+        await self._deliver(out, shape, repeatable=True)
+
     async def try_send(self, out: Outgoing) -> int | None:
         """Send a cosmetic message: its id, or ``None`` when it was shed. Raises Unconfirmed."""
         result = await self._attempt(out.chat_id, send_text(out))
-        return None if result is None else int(result["message_id"])
+        return None if result is None else self._sent(out, result)
 
     async def try_edit(self, out: Outgoing, message_id: int) -> bool:
         """Make a cosmetic edit; false when it was shed or its outcome is unknown."""
@@ -100,8 +126,9 @@ class Gate:
     async def typing(self, chat_id: int, thread_id: int | None = None) -> None:
         """Show for five seconds that an answer is being written. Never fails and delays nothing else."""
         lane = self._lane(chat_id)
-        if lane.blocked or lane.flooded_until > self._now():
+        if lane.blocked or lane.flooded_until > self._now() or not self._all.has_spare(self._now()):
             return
+        self._all.take(self._now())
         method = SendChatAction(chat_id=chat_id, action=ChatAction.TYPING, message_thread_id=thread_id)
         try:
             await self._call(method, request_timeout=min(COSMETIC_SECONDS, self._call_seconds))
@@ -116,6 +143,10 @@ class Gate:
         except AiogramError as error:
             log.info("a callback was not answered", extra={"error": type(error).__name__})
 
+    def saw(self, message_id: int) -> None:
+        """Take note of a message of a private chat."""
+        self.newest = max(self.newest, message_id)
+
     def slowness(self, chat_id: int) -> int:
         """By which factor cosmetic traffic should slow down after Telegram said that it is too much."""
         return 1 << min(self._lane(chat_id).floods, 3)
@@ -128,6 +159,12 @@ class Gate:
         """The person has written or started the bot again."""
         self._lane(chat_id).blocked = False
 
+    def _sent(self, out: Outgoing, result: Any) -> int:
+        message_id = int(result["message_id"])
+        self._lane(out.chat_id).sent.append(message_id)
+        self.saw(message_id)
+        return message_id
+
     async def _deliver(
         self, out: Outgoing, shape: Callable[[Outgoing], TelegramMethod[Any]], *, repeatable: bool
     ) -> Any:
@@ -136,6 +173,7 @@ class Gate:
         async with lane.lock:
             while True:
                 await self._wait_for_turn(lane, out.chat_id)
+                newest = self.newest
                 try:
                     result = await self._timed(lane, shape(out), self._call_seconds)
                 except TelegramBadRequest as error:
@@ -143,7 +181,10 @@ class Gate:
                         return None
                     out = rest
                 except (TelegramServerError, TelegramNetworkError) as error:
-                    faults = await self._after_fault(error, faults, repeatable=repeatable)
+                    if not repeatable and not was_refused(error):
+                        raise Unconfirmed(newest) from None
+                    await self._after_fault(error, faults)
+                    faults += 1
                 except (TelegramRetryAfter, TelegramForbiddenError) as error:
                     self._note(lane, out.chat_id, error)
                 else:
@@ -151,48 +192,55 @@ class Gate:
                     return result
 
     async def _wait_for_turn(self, lane: Lane, chat_id: int) -> None:
-        while not lane.blocked and (pause := lane.pause(self._now())) > 0:
+        while not lane.blocked and (pause := self._pause(lane)) > 0:
             await self._sleep(pause)
         if lane.blocked:
             raise ChatBlocked(chat_id)
-        lane.take(self._now())
+        self._take(lane)
 
-    async def _after_fault(self, error: Exception, faults: int, *, repeatable: bool) -> int:
-        """Wait before the next attempt, where one may follow; return how many there were."""
-        if not repeatable and not was_refused(error):
-            raise Unconfirmed from None
-        if isinstance(error, TelegramServerError) and faults >= MAX_SERVER_FAULTS:
-            raise error
+    def _pause(self, lane: Lane) -> float:
+        now = self._now()
+        return max(lane.pause(now), self._all.pause(now))
+
+    def _take(self, lane: Lane) -> None:
+        lane.bucket.take(self._now())
+        self._all.take(self._now())
+
+    async def _after_fault(self, error: Exception, faults: int) -> None:
         log.warning(
             "Telegram fails, trying again", extra={"error": type(error).__name__, "faults": faults + 1}
         )
         await self._sleep(backoff(faults))
-        return faults + 1
 
     async def _attempt(self, chat_id: int, method: Any) -> Any:
         """Make a cosmetic call; ``None`` when it was shed, refused or failed. Raises Unconfirmed."""
         lane = self._lane(chat_id)
-        if lane.blocked or lane.lock.locked() or not lane.has_spare(self._now()):
+        if lane.blocked or lane.lock.locked() or not self._has_spare(lane):
             return None
         async with lane.lock:
-            lane.take(self._now())
+            self._take(lane)
+            newest = self.newest
             try:
                 return await self._timed(lane, method, min(COSMETIC_SECONDS, self._call_seconds))
             except TelegramBadRequest as error:
                 return says(error, "message is not modified") or None
             except TelegramNetworkError as error:
                 if not was_refused(error):
-                    raise Unconfirmed from None
+                    raise Unconfirmed(newest) from None
                 return None
             except AiogramError as error:
                 self._note(lane, chat_id, error)
                 return None
 
+    def _has_spare(self, lane: Lane) -> bool:
+        now = self._now()
+        return lane.has_spare(now) and self._all.has_spare(now)
+
     async def _timed(self, lane: Lane, method: TelegramMethod[Any], seconds: int) -> Any:
         try:
             return await self._call(method, request_timeout=seconds)
         finally:
-            lane.landed(self._now())
+            lane.bucket.landed(self._now())
 
     def _note(self, lane: Lane, chat_id: int, error: Exception) -> None:
         """Learn from a refusal how the chat's next calls have to be."""
@@ -206,9 +254,4 @@ class Gate:
         if chat_id not in self._lanes and len(self._lanes) >= _MANY_LANES:
             now = self._now()
             self._lanes = {chat: lane for chat, lane in self._lanes.items() if not lane.idle(now)}
-        return self._lanes.setdefault(chat_id, Lane(refilled_at=self._now()))
-
-
-def backoff(faults: int) -> float:
-    """Return how long to wait after so many faults in a row: one second, doubling, at most thirty."""
-    return min(_LONGEST_PAUSE, 2.0 ** min(faults, 10)) * random.uniform(0.75, 1.0)  # noqa: S311
+        return self._lanes.setdefault(chat_id, Lane(Bucket(self._now())))

@@ -28,6 +28,7 @@ _MATH_SIGNS = re.compile(r"\\[A-Za-z]|[\^{}=<>+]|\w_\w\b|^\s*[A-Za-z]\s*$")
 _DEFINITION = re.compile(rb"^[ \t>]*(\[)[^\]\n]+\]:", re.MULTILINE)
 _PIPES = re.compile(rb"(?<!\\)\|{2,}")
 _NUMBER = re.compile(rb"(\d{1,9})[.)]")
+_MATH = {"InlineMath", "DisplayMath"}
 
 Insertions: TypeAlias = dict[int, bytes]
 """What to put in before which UTF-8 offset of the source."""
@@ -51,9 +52,6 @@ def guard(markdown: str) -> str:
 def has_math(markdown: str) -> bool:
     """Tell whether the renderer will turn something into Unicode formulas, which changes its letters."""
     return any(isinstance(event, dict) and _MATH & event.keys() for event, _ in _events(markdown))
-
-
-_MATH = {"InlineMath", "DisplayMath"}
 
 
 class _Reading:

@@ -6,72 +6,111 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable, Mapping
+from enum import Enum, auto
 from typing import Any
 
 from aiogram import Bot, Dispatcher
+from aiogram.exceptions import TelegramUnauthorizedError
 from aiogram.types import Update
-from pydantic import ValidationError
 
-from bot.inbox import Inbox, InboxItem, RawUpdate
+from bot.inbox import Inbox, InboxItem, RawUpdate, Start
 from bot.metrics import Metrics
-from handlers.errors import LEFT_FOR_LATER
+from handlers.errors import GIVEN_UP
 from handlers.markup import sayable
-from handlers.queues import Job
+from handlers.queues import Work
 from memory.errors import StorageError
 
 log = logging.getLogger(__name__)
 
 
+class _Stage(Enum):
+    """How far this process has come with an update, so that a new attempt goes on from there."""
+
+    BEGUN = auto()
+    HANDLED = auto()  # only the inbox does not know it yet
+
+
 class Intake:
-    """Works on the jobs of the queues. Afterwards the inbox knows what has become of each."""
+    """Does the work of the queues. Afterwards the inbox knows what has become of each update."""
 
     def __init__(self, bot: Bot, dispatcher: Dispatcher, inbox: Inbox, metrics: Metrics) -> None:
         self._bot = bot
         self._dispatcher = dispatcher
         self._inbox = inbox
         self._metrics = metrics
+        self._stages: dict[int, _Stage] = {}
 
-    async def handle(self, job: Job) -> None:
-        """Deal with one update; never raises but when cancelled, which leaves the update for the restart."""
+    async def handle(self, work: Work) -> bool:
+        """Deal with one update; false when nothing can be stored now and it is to be tried again.
+
+        Never raises but when cancelled, which leaves the update for the restart.
+        """
         try:
-            if await self._inbox.started(job.item_id):
-                await self._process(job)
+            await self._go_on(work)
         except asyncio.CancelledError:
-            await self._inbox.released(job.item_id)
+            await self._put_back(work)
             raise
-        except LEFT_FOR_LATER as error:
-            self._failed(job, error)
+        except StorageError as error:
+            self._failed(work, error)
+            await self._put_back(work)
+            return False
+        self._stages.pop(work.item_id, None)
+        return True
+
+    async def _go_on(self, work: Work) -> None:
+        """Do what is still to be done. Raises StorageError."""
+        try:
+            if work.item_id in self._stages or await self._begin(work):
+                await self._process(work)
+        except StorageError:
+            raise
+        except TelegramUnauthorizedError as error:
+            self._failed(work, error)  # and left to the next start, with a token that is good
         except Exception as error:  # noqa: BLE001  a named boundary: one update never stops the others
-            self._failed(job, error)
-            await self._give_up(job, error)
+            self._failed(work, error)
+            await self._inbox.failed(work.item_id, type(error).__name__)
 
-    async def _process(self, job: Job) -> None:
-        try:
-            update = Update.model_validate(job.data, context={"bot": self._bot})
-        except ValidationError as error:
-            await self._inbox.failed(job.item_id, type(error).__name__)
+    async def _begin(self, work: Work) -> bool:
+        start = await self._inbox.started(work.item_id)
+        if start is Start.BEGUN:
+            self._stages[work.item_id] = _Stage.BEGUN
+        elif start is Start.GIVEN_UP:
+            await self._feed(work, given_up=True)
+        return start is Start.BEGUN
+
+    async def _process(self, work: Work) -> None:
+        if self._stages[work.item_id] is _Stage.BEGUN:
+            await self._feed(work, given_up=False)
+            self._stages[work.item_id] = _Stage.HANDLED
+        await self._inbox.done(work.item_id)
+
+    async def _feed(self, work: Work, *, given_up: bool) -> None:
+        update = Update.model_validate(work.data, context={"bot": self._bot})
+        await self._dispatcher.feed_update(self._bot, update, **{GIVEN_UP: given_up})
+
+    async def _put_back(self, work: Work) -> None:
+        """Let an attempt that came to no end not count, unless that cannot be stored either."""
+        if self._stages.get(work.item_id) is not _Stage.BEGUN:
             return
-        await self._dispatcher.feed_update(self._bot, update, resumed=job.resumed)
-        await self._inbox.done(job.item_id)
-
-    async def _give_up(self, job: Job, error: Exception) -> None:
         try:
-            await self._inbox.failed(job.item_id, type(error).__name__)
-        except StorageError as storage:
-            self._failed(job, storage)
+            await self._inbox.released(work.item_id)
+        except StorageError as error:
+            self._failed(work, error)
+        else:
+            del self._stages[work.item_id]
 
-    def _failed(self, job: Job, error: Exception) -> None:
+    def _failed(self, work: Work, error: Exception) -> None:
         self._metrics.failed("update", error)
         log.error(
             "an update could not be handled",
-            extra={"item": job.item_id, "chat": job.chat_id, "error": type(error).__name__},
+            extra={"item": work.item_id, "chat": work.chat_id, "error": type(error).__name__},
         )
 
 
-async def receive(inbox: Inbox, updates: Iterable[object]) -> list[Job]:
+async def receive(inbox: Inbox, updates: Iterable[object]) -> list[Work]:
     """Write updates into the inbox and return those that were not known yet, in their order."""
     raw = [_raw(update) for update in updates if isinstance(update, dict) and is_numbered(update)]
-    return [_job(item) for item in await inbox.put(raw)]
+    return [_work(item) for item in await inbox.put(raw)]
 
 
 def is_numbered(update: object) -> bool:
@@ -79,9 +118,9 @@ def is_numbered(update: object) -> bool:
     return isinstance(update, dict) and isinstance(update.get("update_id"), int)
 
 
-async def waiting(inbox: Inbox) -> list[Job]:
+async def waiting(inbox: Inbox) -> list[Work]:
     """Return what the inbox holds from before, the oldest first."""
-    return [_job(item) for item in await inbox.pending()]
+    return [_work(item) for item in await inbox.pending()]
 
 
 def _raw(update: Mapping[str, Any]) -> RawUpdate:
@@ -89,8 +128,8 @@ def _raw(update: Mapping[str, Any]) -> RawUpdate:
     return RawUpdate(update["update_id"], _chat_of(update), sayable(json.dumps(update, ensure_ascii=False)))
 
 
-def _job(item: InboxItem) -> Job:
-    return Job(item.id, item.chat_id, json.loads(item.payload), resumed=item.attempts > 0)
+def _work(item: InboxItem) -> Work:
+    return Work(item.id, item.chat_id, json.loads(item.payload))
 
 
 def _chat_of(update: Mapping[str, Any]) -> int:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
+from typing import Annotated, Self
 
 from aiogram.filters.callback_data import CallbackData
 from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup
+from pydantic import Field
 
 from bot.texts import text
 
@@ -19,6 +22,8 @@ MAX_INLINE = 48
 EVERYTHING = "all"
 """Stands in a button in place of ids for all that the chat has left."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MICROSECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _KEPT = 500
 _ON_SHELF = "~"
 
@@ -34,14 +39,27 @@ class Act(StrEnum):
 
     FORGET = "yes"
     CANCEL = "no"
-    UNDO = "undo"
 
 
 class Forget(CallbackData, prefix="fgt"):
-    """Forget, keep or bring back these memories; see `Shelf`."""
+    """Forget or keep these memories; see `Shelf`."""
 
     act: Act
     ids: str
+
+
+class Undo(CallbackData, prefix="undo"):
+    """Bring back what is hidden until this moment, in microseconds since 1970: it names one forget."""
+
+    until: Annotated[int, Field(ge=0, le=_LAST_MICROSECOND)]
+
+    @classmethod
+    def of(cls, purge_at: datetime) -> Self:
+        return cls(until=(purge_at - _EPOCH) // timedelta(microseconds=1))
+
+    @property
+    def purge_at(self) -> datetime:
+        return _EPOCH + timedelta(microseconds=self.until)
 
 
 class Shelf:
@@ -92,8 +110,8 @@ def confirm(packed: str, count: int, language: str) -> InlineKeyboardMarkup:
     return InlineKeyboardMarkup(inline_keyboard=[[yes, no]])
 
 
-def undo(packed: str, language: str) -> InlineKeyboardMarkup:
-    button = _button(text("keyboards-undo", language), Forget(act=Act.UNDO, ids=packed))
+def undo(purge_at: datetime, language: str) -> InlineKeyboardMarkup:
+    button = _button(text("keyboards-undo", language), Undo.of(purge_at))
     return InlineKeyboardMarkup(inline_keyboard=[[button]])
 
 

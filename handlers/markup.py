@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from telegramify_markdown import RenderConfig, convert
 
@@ -48,7 +49,7 @@ def sayable(text: str) -> str:
 
 def _converted(source: str) -> tuple[str, tuple[Entity, ...]]:
     guarded = guard(source)
-    text, found = convert(guarded, latex_escape=False, config=_CONFIG)
+    text, found = convert(guarded, latex_escape=False, config=_config())
     entities = [Entity(e.type, e.offset, e.length, e.url, e.language) for e in found]
     named = [name for e in entities for name in (e.url, e.language) if name]
     if _missing(source, " ".join([text, *named]), tex=has_math(guarded)):
@@ -104,6 +105,7 @@ def _inside(inner: Entity, outer: Entity) -> bool:
     return inner.length < outer.length or id(inner) < id(outer)
 
 
+@cache
 def _config() -> RenderConfig:
     config = RenderConfig.isolated()
     config.cite_expandable = False
@@ -114,6 +116,3 @@ def _config() -> RenderConfig:
     config.markdown_symbol.task_completed = "☑"
     config.markdown_symbol.task_uncompleted = "☐"
     return config
-
-
-_CONFIG = _config()

@@ -22,11 +22,11 @@ from aiogram.methods import DeleteWebhook, GetMe, TelegramMethod
 from aiogram.types import User
 
 from bot.inbox import Inbox
-from handlers.gate import backoff
+from handlers.connection import CALL_SECONDS, REFUSED
 from handlers.intake import is_numbered, receive
-from handlers.queues import Job
+from handlers.lane import backoff
+from handlers.queues import Work
 from handlers.requests import RawUpdates
-from handlers.session import CALL_SECONDS, REFUSED
 from memory.errors import ConfigError, StorageError
 from memory.ports import Clock
 
@@ -78,7 +78,7 @@ class Poller:
         self,
         bot: Bot,
         inbox: Inbox,
-        take: Callable[[Job], None],
+        take: Callable[[Work], None],
         health: PollingHealth,
         allowed_updates: Sequence[str],
         *,
@@ -115,14 +115,14 @@ class Poller:
         method = RawUpdates(offset=offset, timeout=self._poll_seconds, allowed_updates=self._allowed)
         try:
             updates = await self._bot(method, request_timeout=self._poll_seconds + CALL_SECONDS)
-            jobs = await receive(self._inbox, updates)
+            news = await receive(self._inbox, updates)
         except BaseException:
             self._offset = offset
             raise
         self._health.answered()
         self._offset = _next_offset(updates)
-        for job in jobs:
-            self._take(job)
+        for work in news:
+            self._take(work)
 
     def _pause(self, error: Exception, faults: int) -> float:
         """Note what is wrong and return how long to wait."""

@@ -13,6 +13,13 @@ from memory.errors import MnemogramError
 
 log = logging.getLogger(__name__)
 
+_NOTHING_TO_EDIT = (
+    "message to edit not found",
+    "message can't be edited",
+    "message_id_invalid",
+    "no text in the message to edit",
+)
+
 
 class ChatBlocked(MnemogramError):
     """The person has blocked the bot, or their account is gone: nothing can be sent there."""
@@ -25,11 +32,18 @@ class ChatBlocked(MnemogramError):
 
 
 class MessageGone(Exception):
-    """The message to be edited does not exist any more."""
+    """The message to be edited does not exist any more, or is not the one that was looked for."""
 
 
 class Unconfirmed(Exception):
-    """A message was sent and no answer came: it may or may not be in the chat, so it is not sent again."""
+    """A message was sent and no answer came: it may or may not be in the chat, so it is not sent again.
+
+    If it is there, its id is above `after`.
+    """
+
+    def __init__(self, after: int) -> None:
+        super().__init__(after)
+        self.after = after
 
 
 def was_refused(error: Exception) -> bool:
@@ -42,12 +56,10 @@ def simpler(out: Outgoing, error: TelegramBadRequest) -> Outgoing | None:
     """Return the message without what Telegram refused; ``None`` when it is shown already."""
     if says(error, "message is not modified"):
         return None
-    if says(error, "message to edit not found", "message can't be edited", "message_id_invalid"):
+    if says(error, *_NOTHING_TO_EDIT):
         raise MessageGone from None
     if says(error, "chat not found", "peer_id_invalid", "user is deactivated"):
         raise ChatBlocked(out.chat_id) from None
-    if out.reply_to and says(error, "repl"):
-        return replace(out, reply_to=None)
     if out.thread_id and says(error, "thread", "topic"):
         return replace(out, thread_id=None)
     if out.part.entities:

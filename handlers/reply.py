@@ -14,7 +14,7 @@ from handlers.gate import Gate
 from handlers.markup import preview, render
 from handlers.refusals import MessageGone, Unconfirmed
 from handlers.requests import Outgoing
-from handlers.sent import ON_ITS_WAY, SentParts
+from handlers.sent import SentParts, on_its_way
 from handlers.split import Part
 
 log = logging.getLogger(__name__)
@@ -22,9 +22,8 @@ log = logging.getLogger(__name__)
 Start: TypeAlias = Callable[[Coroutine[Any, Any, Any], str], asyncio.Task[Any]]
 """Runs work beside the caller, as `Background.start` does."""
 
-
-PROBES = 5
-"""How many ids are tried to find such a message: it took one of the next after the question."""
+PROBES = 6
+"""How many ids are tried to find a message that nobody has confirmed; other chats may have got the first."""
 
 LAST_WORDS_SECONDS = 2.0
 """How long a call that is on its way may still take when a turn is cut off."""
@@ -41,10 +40,14 @@ class Pace:
 
 @dataclass(slots=True)
 class _Shown:
-    """One message. `id` is unknown while nobody has confirmed it, `part` after a failed edit."""
+    """One message. `id` is unknown while nobody has confirmed it, `part` after a failed edit.
+
+    An unknown id is above `after`.
+    """
 
     id: int | None
     part: Part | None = None
+    after: int = 0
 
 
 class TelegramReply:
@@ -60,7 +63,6 @@ class TelegramReply:
         question_id: int,
         empty: str,
         thread_id: int | None = None,
-        reply_to: int | None = None,
         pace: Pace | None = None,
     ) -> None:
         """`question_id` is Telegram's id of the question; `empty` is said when there is nothing to say."""
@@ -71,7 +73,6 @@ class TelegramReply:
         self._question_id = question_id
         self._empty = empty
         self._thread_id = thread_id
-        self._reply_to = reply_to
         self._pace = pace or Pace()
         self._latest = ""
         self._messages: list[_Shown] | None = None
@@ -117,14 +118,12 @@ class TelegramReply:
         await self._take_back(len(parts))
 
     async def _show(self, number: int, part: Part) -> None:
-        """Bring message number `number` into its final form."""
+        """Bring message number `number` into its final form, and do not rest before it is."""
         messages = await self._known()
-        for _attempt in range(2):
-            if number < len(messages) and await self._rewrite(messages[number], number, part):
-                return
+        while number >= len(messages) or not await self._rewrite(messages[number], number, part):
             if await self._post(number, part, self._gate.send):
                 return
-        log.warning("it is unknown whether an answer has arrived", extra={"chat": self._chat_id})
+            log.warning("it is unknown whether an answer has arrived", extra={"chat": self._chat_id})
 
     async def _rewrite(self, shown: _Shown, number: int, part: Part) -> bool:
         """Put the final form in place of what is shown; false when there is no such message."""
@@ -133,7 +132,7 @@ class TelegramReply:
         if shown.part == part:
             return True
         try:
-            await self._gate.edit(self._outgoing(number, part), shown.id)
+            await self._gate.edit(self._outgoing(part), shown.id)
         except MessageGone:
             return False
         shown.part = part
@@ -142,10 +141,10 @@ class TelegramReply:
     async def _find(self, shown: _Shown, number: int, part: Part) -> bool:
         """Look for a message that may have arrived, by editing what would be it; false when it has not."""
         messages = await self._known()
-        after = messages[number - 1].id if number else self._question_id
-        for candidate in range(after + 1, after + 1 + PROBES) if after else ():
+        before = messages[number - 1].id if number else self._question_id
+        for candidate in await self._sent.free(max(before or 0, shown.after), PROBES):
             try:
-                await self._gate.edit(self._outgoing(number, part), candidate)
+                await self._gate.claim(self._outgoing(part), candidate)
             except MessageGone:
                 continue
             shown.id, shown.part = candidate, part
@@ -163,19 +162,18 @@ class TelegramReply:
             await self._pause(self._pace.every * self._gate.slowness(self._chat_id))
 
     async def _sketch(self, number: int, part: Part) -> bool:
-        """Try to show one part of the preview; false when this is not possible now."""
+        """Try to show one part of the preview; false when this is not possible now.
+
+        What may have arrived is not looked for: a preview is not worth the risk of hitting something else.
+        """
         messages = await self._known()
         if number == len(messages):
             return await self._post(number, part, self._gate.try_send)
         shown = messages[number]
-        if shown.id is None:
-            if not await self._find(shown, number, part):
-                del messages[number:]
-            return False
-        if shown.part == part:
-            return True
+        if shown.id is None or shown.part == part:
+            return shown.id is not None
         shown.part = None
-        if not await self._gate.try_edit(self._outgoing(number, part), shown.id):
+        if not await self._gate.try_edit(self._outgoing(part), shown.id):
             return False
         shown.part = part
         return True
@@ -185,11 +183,11 @@ class TelegramReply:
     ) -> bool:
         """Send a message; false when it was shed, or when nobody has confirmed it."""
         messages = await self._known()
-        await self._sent.record(number, ON_ITS_WAY)
+        await self._sent.record(number, on_its_way(max(self._gate.newest, self._question_id)))
         try:
-            platform_id = await send(self._outgoing(number, part))
-        except Unconfirmed:
-            messages[number : number + 1] = [_Shown(None)]
+            platform_id = await send(self._outgoing(part))
+        except Unconfirmed as unknown:
+            messages[number : number + 1] = [_Shown(None, after=unknown.after)]
             return False
         if platform_id is None:
             await self._sent.clear(number)
@@ -209,11 +207,14 @@ class TelegramReply:
 
     async def _known(self) -> list[_Shown]:
         if self._messages is None:
-            self._messages = [_Shown(platform_id or None) for platform_id in await self._sent.load()]
+            self._messages = [
+                _Shown(platform_id) if platform_id > 0 else _Shown(None, after=-platform_id)
+                for platform_id in await self._sent.load()
+            ]
         return self._messages
 
-    def _outgoing(self, number: int, part: Part) -> Outgoing:
-        return Outgoing(self._chat_id, part, self._thread_id, self._reply_to if number == 0 else None)
+    def _outgoing(self, part: Part) -> Outgoing:
+        return Outgoing(self._chat_id, part, self._thread_id)
 
     async def _keep_typing(self) -> None:
         while True:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from aiogram.methods import EditMessageText, SendMessage, TelegramMethod
-from aiogram.types import InlineKeyboardMarkup, LinkPreviewOptions, MessageEntity, ReplyParameters
+from aiogram.types import InlineKeyboardMarkup, LinkPreviewOptions, MessageEntity
 
 from handlers.split import Part
 
@@ -15,12 +15,11 @@ _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message as it should appear. `reply_to` is a message of the same chat and topic."""
+    """A message as it should appear."""
 
     chat_id: int
     part: Part
     thread_id: int | None = None
-    reply_to: int | None = None
     keyboard: InlineKeyboardMarkup | None = None
 
 
@@ -52,7 +51,6 @@ def send_text(out: Outgoing) -> SendText:
         parse_mode=None,
         link_preview_options=_NO_PREVIEW,
         message_thread_id=out.thread_id,
-        reply_parameters=_reply(out.reply_to),
         reply_markup=out.keyboard,
     )
 
@@ -74,9 +72,3 @@ def _entities(part: Part) -> list[MessageEntity] | None:
         MessageEntity(type=e.type, offset=e.offset, length=e.length, url=e.url, language=e.language)
         for e in part.entities
     ] or None
-
-
-def _reply(message_id: int | None) -> ReplyParameters | None:
-    if message_id is None:
-        return None
-    return ReplyParameters(message_id=message_id, allow_sending_without_reply=True)

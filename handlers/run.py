@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,9 +16,11 @@ from bot.config import Config
 from bot.conversation import Conversation
 from bot.inbox import Inbox
 from bot.metrics import Metrics
+from bot.notices import Notices
 from handlers import admin, chat, errors, forget_commands, memory_commands, session_commands
 from handlers.access import AccessMiddleware
 from handlers.commands import publish
+from handlers.connection import open_bot
 from handlers.gate import Gate
 from handlers.intake import Intake, waiting
 from handlers.keyboards import Shelf
@@ -26,7 +28,8 @@ from handlers.once import Once
 from handlers.polling import Poller, PollingHealth, sign_in
 from handlers.queues import Queues
 from handlers.reply import Pace
-from handlers.session import open_bot
+from handlers.sent import channel_of
+from memory.errors import ConfigError
 from memory.ports import Clock
 from memory.service import MemoryService
 from memory.sessions import Sessions
@@ -71,6 +74,7 @@ class Telegram:
     dispatcher: Dispatcher
     intake: Intake
     inbox: Inbox
+    notices: Notices
 
 
 async def run(
@@ -82,7 +86,8 @@ async def run(
     """
     async with connected(app.config) as bot:
         telegram = assemble(app, bot, pace or Pace())
-        serving = app.background.start(_serve(app, telegram, health or PollingHealth(app.clock)), "telegram")
+        work = _serve(app, telegram, health or PollingHealth(app.clock))
+        serving = app.background.start(_until_refused(work), "telegram")
         stopping = app.background.start(stop.wait(), "stop")
         try:
             await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -91,27 +96,30 @@ async def run(
             serving.cancel()
             await asyncio.wait({serving, stopping})
             await telegram.queues.drain(app.config.telegram.drain_seconds)
-        if not serving.cancelled() and (error := serving.exception()):
-            raise error
+        if not serving.cancelled() and (refusal := serving.result()):
+            raise refusal
 
 
 def assemble(app: App, bot: Bot, pace: Pace) -> Telegram:
     """Return the parts, wired; nothing runs yet."""
-    gate = Gate(bot)
+    notices = Notices(app.database, channel_of(bot.id))
+    gate = Gate(bot, keep=notices.keep)
     inbox = Inbox(app.database, app.clock, bot.id)
-    dispatcher = Dispatcher(disable_fsm=True, **resources(app, gate, pace))
+    dispatcher = Dispatcher(disable_fsm=True, **resources(app, gate, notices, pace))
     dispatcher.update.outer_middleware(AccessMiddleware(app.config.access, gate, app.clock))
+    dispatcher.update.outer_middleware(errors.LastWords(gate))
     dispatcher.include_router(build_router())
     intake = Intake(bot, dispatcher, inbox, app.metrics)
     queues = Queues(intake.handle, app.background.start)
     dispatcher["queues"] = queues
-    return Telegram(bot, gate, queues, dispatcher, intake, inbox)
+    return Telegram(bot, gate, queues, dispatcher, intake, inbox, notices)
 
 
-def resources(app: App, gate: Gate, pace: Pace) -> dict[str, Any]:
+def resources(app: App, gate: Gate, notices: Notices, pace: Pace) -> dict[str, Any]:
     """Return what handlers take by name. The `person` comes from access, the `queues` from `assemble`."""
     return {
         "gate": gate,
+        "notices": notices,
         "pace": pace,
         "shelf": Shelf(),
         "once": Once(),
@@ -150,6 +158,15 @@ async def connected(config: Config) -> AsyncIterator[Bot]:
         await bot.session.close()
 
 
+async def _until_refused(work: Coroutine[Any, Any, None]) -> ConfigError | None:
+    """Return the refusal that ends the work: whoever runs it tells it, so it is no failure of a task."""
+    try:
+        await work
+    except ConfigError as refusal:
+        return refusal
+    return None
+
+
 async def _serve(app: App, telegram: Telegram, health: PollingHealth) -> None:
     """Sign in, take up what the last run has left, then fetch for ever."""
     app.metrics.polling_age.set_function(health.age_seconds)
@@ -157,7 +174,8 @@ async def _serve(app: App, telegram: Telegram, health: PollingHealth) -> None:
     health.answered()
     log.info("signed in to Telegram", extra={"bot": me.id, "username": me.username})
     app.background.start(publish(telegram.bot), "menu")
-    for job in await waiting(telegram.inbox):
-        telegram.queues.put(job)
+    telegram.gate.saw(await telegram.notices.newest())
+    for work in await waiting(telegram.inbox):
+        telegram.queues.put(work)
     poller = Poller(telegram.bot, telegram.inbox, telegram.queues.put, health, ALLOWED_UPDATES)
     await poller.run()

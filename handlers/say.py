@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Sequence
 
 from aiogram.types import CallbackQuery, InlineKeyboardMarkup, Message
 
@@ -10,51 +10,29 @@ from bot.texts import text
 from handlers.access import Person
 from handlers.gate import Gate
 from handlers.markup import plain
-from handlers.refusals import MessageGone, Unconfirmed
+from handlers.refusals import MessageGone
 from handlers.requests import Outgoing
-
-log = logging.getLogger(__name__)
-
-PROBES = 3
-"""How many of the ids after a command may be its answer's, when a killed process has sent one."""
+from handlers.split import Part
 
 
 async def say(
     gate: Gate, person: Person, sentence: str, keyboard: InlineKeyboardMarkup | None = None
 ) -> None:
     """Send a plain text; the buttons hang on its last message. Raises ChatBlocked."""
-    parts = plain(sentence)
-    for number, part in enumerate(parts, start=1):
-        buttons = keyboard if number == len(parts) else None
-        out = Outgoing(person.chat_id, part, person.thread_id, keyboard=buttons)
-        if number == 1 and person.resumed and await _was_said(gate, person, out):
-            continue
-        try:
-            await gate.send(out)
-        except Unconfirmed:
-            log.warning("it is unknown whether a message has arrived", extra={"chat": person.chat_id})
-
-
-async def _was_said(gate: Gate, person: Person, out: Outgoing) -> bool:
-    """Tell whether an earlier process has answered already; its message then shows this answer."""
-    for candidate in range((person.wrote or 0) + 1, (person.wrote or 0) + 1 + PROBES):
-        try:
-            await gate.edit(out, candidate)
-        except MessageGone:
-            continue
-        return True
-    return False
+    await _say_parts(gate, person, plain(sentence), keyboard)
 
 
 async def change(
     gate: Gate, person: Person, message: Message, sentence: str, keyboard: InlineKeyboardMarkup | None = None
 ) -> None:
     """Put a plain text in place of a message of the bot, or send it where that message is gone."""
-    part = plain(sentence)[0]
+    first, *rest = plain(sentence)
+    out = Outgoing(person.chat_id, first, keyboard=None if rest else keyboard)
     try:
-        await gate.edit(Outgoing(person.chat_id, part, keyboard=keyboard), message.message_id)
+        await gate.edit(out, message.message_id)
     except MessageGone:
-        await say(gate, person, sentence, keyboard)
+        rest = [first, *rest]
+    await _say_parts(gate, person, rest, keyboard)
 
 
 async def pressed(gate: Gate, person: Person, callback: CallbackQuery) -> Message | None:
@@ -64,3 +42,11 @@ async def pressed(gate: Gate, person: Person, callback: CallbackQuery) -> Messag
         return callback.message
     await gate.answer_callback(callback.id, text("say-stale", person.language), alert=True)
     return None
+
+
+async def _say_parts(
+    gate: Gate, person: Person, parts: Sequence[Part], keyboard: InlineKeyboardMarkup | None
+) -> None:
+    for number, part in enumerate(parts, start=1):
+        buttons = keyboard if number == len(parts) else None
+        await gate.tell(Outgoing(person.chat_id, part, person.thread_id, buttons))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
+from itertools import count, islice
 from typing import Protocol
 
+from bot.notices import Notices
 from memory.errors import StorageError
 from memory.types import Message
 
 log = logging.getLogger(__name__)
-
-ON_ITS_WAY = 0
-"""Stands for the id of a message that is being sent: after a crash it may be in the chat, or not."""
 
 
 class SentStore(Protocol):
@@ -23,18 +22,37 @@ class SentStore(Protocol):
     async def clear_outgoing(self, chat_id: int, message_id: int, *, from_part: int = 0) -> None: ...
 
 
+def channel_of(bot_id: int) -> str:
+    """Return what the sources of a bot's messages begin with: each bot counts its messages from 1."""
+    return f"tg:{bot_id}"
+
+
+def on_its_way(after: int) -> int:
+    """Return what stands for the id of a message that is being sent, and will have one above `after`.
+
+    After a crash it may be in the chat, or not.
+    """
+    return -after
+
+
 class SentParts:
     """The messages that show the answer to one question, kept so that a restart edits them."""
 
-    def __init__(self, store: SentStore, chat_id: int, source: str) -> None:
+    def __init__(self, store: SentStore, notices: Notices, chat_id: int, source: str) -> None:
         self._store = store
+        self._notices = notices
         self._chat_id = chat_id
         self._source = source
 
     async def load(self) -> list[int]:
-        """Return the ids of what an earlier attempt has sent, by part, ON_ITS_WAY included."""
+        """Return the ids of what an earlier attempt has sent, by part; see `on_its_way` for others."""
         question = await self._question()
         return [] if question is None else await self._store.outgoing(self._chat_id, question)
+
+    async def free(self, after: int, limit: int) -> list[int]:
+        """Return the first ids above `after` that belong to nothing the bot has sent. Raises StorageError."""
+        taken = await self._notices.taken(self._chat_id, after)
+        return list(islice((each for each in count(after + 1) if each not in taken), limit))
 
     async def record(self, part: int, platform_id: int) -> None:
         """Keep one id. A fault is only logged: it matters after a crash, and the answer matters now."""

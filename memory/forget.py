@@ -24,20 +24,34 @@ from memory.types import Memory, Receipt, Status
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+_CAN_BE_HIDDEN = (Status.ACTIVE, Status.FORGOTTEN)
 
-async def hide(conn: AsyncConnection, chat_id: int, ids: Collection[int], purge_at: datetime) -> Receipt:
-    """Take active memories out of sight until they are purged."""
-    hidden = [memory for memory in await fetch_ids(conn, chat_id, ids) if memory.status == Status.ACTIVE]
+
+async def hide(
+    conn: AsyncConnection,
+    chat_id: int,
+    ids: Collection[int],
+    purge_at: datetime,
+    message_id: int | None = None,
+) -> Receipt:
+    """Take memories out of sight until they are purged; done again, it says the same and sets a new time.
+
+    `message_id` is the question in whose turn this is done, see `withdraw`.
+    """
+    hidden = [memory for memory in await fetch_ids(conn, chat_id, ids) if memory.status in _CAN_BE_HIDDEN]
     if not hidden:
         return Receipt(0, 0)
-    await change(conn, chat_id, [each.id for each in hidden], status=Status.FORGOTTEN, purge_at=purge_at)
+    mark = {"status": Status.FORGOTTEN, "purge_at": purge_at, "forgotten_in": message_id}
+    await change(conn, chat_id, [each.id for each in hidden], **mark)
     traces = await find_traces(conn, chat_id, await with_history(conn, chat_id, hidden))
     return Receipt(len(hidden), len(traces.messages), purge_at)
 
 
 async def hide_all(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> Receipt:
     """Take everything of a chat out of sight until it is purged: its memories and what was said so far."""
-    await unhide_all(conn, chat_id)  # done twice, it has one undo
+    marked = sa.select(erasures.c.purge_at).where(erasures.c.chat_id == chat_id)
+    if (before := (await conn.execute(marked)).scalar_one_or_none()) is not None:
+        await unhide(conn, chat_id, before)  # done twice, it has one undo
     active = await fetch(conn, chat_id, *filters(chat_id))
     await change(conn, chat_id, [each.id for each in active], status=Status.FORGOTTEN, purge_at=purge_at)
     count, last = await _said(conn, chat_id)
@@ -47,25 +61,29 @@ async def hide_all(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> R
     return Receipt(len(active), count, purge_at)
 
 
-async def unhide_all(conn: AsyncConnection, chat_id: int) -> int:
-    """Take back `hide_all`; what was hidden before it stays hidden."""
-    mark = sa.delete(erasures).where(erasures.c.chat_id == chat_id).returning(erasures.c.purge_at)
-    purge_at = (await conn.execute(mark)).scalar_one_or_none()
-    if purge_at is None:
-        return 0
+async def unhide(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> Receipt | None:
+    """Bring back all that was hidden until this moment; ``None`` when nothing is.
+
+    A memory that was told again meanwhile joins its new self.
+    """
     together = (memories.c.status == Status.FORGOTTEN, memories.c.purge_at == purge_at)
-    return await unhide(conn, chat_id, [each.id for each in await fetch(conn, chat_id, *together)])
+    hidden = await fetch(conn, chat_id, *together)
+    await _bring_back(conn, chat_id, hidden)
+    mark = (erasures.c.chat_id == chat_id) & (erasures.c.purge_at == purge_at)
+    erased = (await conn.execute(sa.delete(erasures).where(mark))).rowcount
+    messages_back = (await _said(conn, chat_id))[0] if erased else 0
+    return Receipt(len(hidden), messages_back) if hidden or erased else None
 
 
-async def unhide(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> int:
-    """Bring hidden memories back. One that was told again meanwhile joins its new self."""
-    hidden = [memory for memory in await fetch_ids(conn, chat_id, ids) if memory.status == Status.FORGOTTEN]
-    for memory in hidden:
-        if same := await find_same(conn, chat_id, memory.text):
-            await _join(conn, chat_id, memory, same)
-        else:
-            await change(conn, chat_id, [memory.id], status=Status.ACTIVE, purge_at=None)
-    return len(hidden)
+async def last_hidden(conn: AsyncConnection, chat_id: int) -> datetime | None:
+    """Return until when that is hidden which was hidden last; ``None`` when nothing is."""
+    waiting = (memories.c.chat_id == chat_id) & (memories.c.status == Status.FORGOTTEN)
+    times = sa.union_all(
+        sa.select(memories.c.purge_at).where(waiting),
+        sa.select(erasures.c.purge_at).where(erasures.c.chat_id == chat_id),
+    ).subquery()
+    last: datetime | None = (await conn.execute(sa.select(sa.func.max(times.c.purge_at)))).scalar_one()
+    return last
 
 
 async def purge(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> Receipt:
@@ -96,7 +114,12 @@ async def purge_erasure(conn: AsyncConnection, chat_id: int, now: datetime) -> i
     """Erase what was said before a `hide_all` whose undo window has ended; return how many messages."""
     due_now = (erasures.c.chat_id == chat_id) & (erasures.c.purge_at <= now)
     last = (await conn.execute(sa.select(erasures.c.message_id).where(due_now))).scalar_one_or_none()
-    return 0 if last is None else await _erase_said(conn, chat_id, last)
+    if last is None:
+        return 0
+    # A turn that was running then may have stored something afterwards.
+    late = sa.select(sources.c.memory_id).where(sources.c.chat_id == chat_id, sources.c.message_id <= last)
+    purged = await purge(conn, chat_id, set((await conn.execute(late)).scalars()))
+    return purged.messages + await _erase_said(conn, chat_id, last)
 
 
 async def hidden_messages(conn: AsyncConnection, chat_id: int) -> frozenset[int]:
@@ -123,9 +146,9 @@ async def due(conn: AsyncConnection, now: datetime) -> dict[int, list[int]]:
 
 
 async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
-    """Delete what a turn had stored before it was cut off, and bring back what that had replaced.
+    """Undo what a turn had done before it was cut off: what it stored goes, what it took away comes back.
 
-    Once the message is answered its memories stay.
+    Once the message is answered everything stays. Returns how many memories went or came back.
     """
     answer = sa.select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.reply_to == message_id)
     if (await conn.execute(answer)).first():
@@ -139,7 +162,11 @@ async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
     for memory in replaced:
         if memory.id not in stored and not await find_same(conn, chat_id, memory.text):
             await change(conn, chat_id, [memory.id], status=Status.ACTIVE, valid_until=None)
-    return len(stored)
+    hidden = await fetch(
+        conn, chat_id, memories.c.status == Status.FORGOTTEN, memories.c.forgotten_in == message_id
+    )
+    await _bring_back(conn, chat_id, hidden)
+    return len(stored) + len(hidden)
 
 
 async def with_history(conn: AsyncConnection, chat_id: int, newest: Sequence[Memory]) -> list[Memory]:
@@ -168,8 +195,8 @@ async def _said(conn: AsyncConnection, chat_id: int) -> tuple[int, int]:
 
 
 async def _erase_said(conn: AsyncConnection, chat_id: int, last: int) -> int:
-    """Empty the messages up to `last`, the summaries of their sessions, and the profile."""
-    said = (messages.c.chat_id == chat_id) & (messages.c.id <= last)
+    """Empty the messages up to `last` with their answers, their sessions' summaries, and the profile."""
+    said = sa.and_(messages.c.chat_id == chat_id, sa.or_(messages.c.id <= last, messages.c.reply_to <= last))
     sessions_of = set((await conn.execute(sa.select(messages.c.session_id).where(said).distinct())).scalars())
     told = set((await conn.execute(sa.select(messages.c.id).where(said, messages.c.text != ""))).scalars())
     await erase_traces(
@@ -178,6 +205,15 @@ async def _erase_said(conn: AsyncConnection, chat_id: int, last: int) -> int:
     await conn.execute(sa.delete(erasures).where(erasures.c.chat_id == chat_id))
     await mark_erased(conn)
     return len(told)
+
+
+async def _bring_back(conn: AsyncConnection, chat_id: int, hidden: Sequence[Memory]) -> None:
+    for memory in hidden:
+        if same := await find_same(conn, chat_id, memory.text):
+            await _join(conn, chat_id, memory, same)
+        else:
+            back = {"status": Status.ACTIVE, "purge_at": None, "forgotten_in": None}
+            await change(conn, chat_id, [memory.id], **back)
 
 
 async def _join(conn: AsyncConnection, chat_id: int, memory: Memory, same: Memory) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import sqlalchemy as sa
 
@@ -16,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from memory import forget
 from memory.database import Database
 from memory.errors import InvalidMemory, MemoryNotFound, StaleRevision
+from memory.matching import matching_ids
 from memory.ports import Clock
 from memory.rows import (
     ANY,
@@ -30,7 +30,7 @@ from memory.rows import (
     writing,
 )
 from memory.tables import links, memories
-from memory.text import clean, fold, text_hash
+from memory.text import clean, text_hash
 from memory.types import (
     Memory,
     NewMemory,
@@ -103,14 +103,9 @@ class Memories:
         return sorted(versions[1:], key=lambda memory: memory.revision, reverse=True)
 
     async def matching(self, chat_id: int, text: str) -> MemoryList:
-        """Return the active memories that contain `text` as it stands, whatever its case, newest first."""
-        wanted = fold(text)
-        if not wanted:
-            return []
-        query = sa.select(memories.c.id, memories.c.text, memories.c.original).where(*filters(chat_id))
+        """Return the active memories that `text` means (see `memory.matching`), newest first."""
         async with self._database.read() as conn:
-            rows = (await conn.execute(query)).all()
-            ids = await asyncio.to_thread(_ids_with, wanted, rows)
+            ids = await matching_ids(conn, chat_id, text)
             found = await fetch_ids(conn, chat_id, ids)
         return sorted(found, key=lambda memory: (memory.valid_from, memory.id), reverse=True)
 
@@ -167,25 +162,30 @@ class Memories:
             stored = [(await self._add(conn, new, vector)).memory for new, vector in chunks]
         return list({memory.id: memory for memory in stored}.values())
 
-    async def hide(self, chat_id: int, ids: Collection[int], purge_at: datetime) -> Receipt:
-        """Take memories out of sight at once; at `purge_at` they are due to be purged."""
+    async def hide(
+        self, chat_id: int, ids: Collection[int], purge_at: datetime, message_id: int | None = None
+    ) -> Receipt:
+        """Take memories out of sight at once; at `purge_at` they are due to be purged.
+
+        `message_id` is the question in whose turn this is done, so that `withdraw` can undo it.
+        """
         async with writing(self._database) as conn:
-            return await forget.hide(conn, chat_id, ids, purge_at)
+            return await forget.hide(conn, chat_id, ids, purge_at, message_id)
 
     async def hide_all(self, chat_id: int, purge_at: datetime) -> Receipt:
         """Take everything of the chat out of sight; at `purge_at` it is due to be purged."""
         async with writing(self._database) as conn:
             return await forget.hide_all(conn, chat_id, purge_at)
 
-    async def unhide_all(self, chat_id: int) -> int:
-        """Bring back what `hide_all` has hidden; return how many memories that were."""
+    async def unhide(self, chat_id: int, purge_at: datetime) -> Receipt | None:
+        """Bring back what is hidden until this moment; ``None`` when nothing is."""
         async with writing(self._database) as conn:
-            return await forget.unhide_all(conn, chat_id)
+            return await forget.unhide(conn, chat_id, purge_at)
 
-    async def unhide(self, chat_id: int, ids: Collection[int]) -> int:
-        """Bring back what is hidden and not yet purged; return how many memories that were."""
-        async with writing(self._database) as conn:
-            return await forget.unhide(conn, chat_id, ids)
+    async def last_hidden(self, chat_id: int) -> datetime | None:
+        """Return until when that is hidden which was hidden last; ``None`` when nothing is."""
+        async with self._database.read() as conn:
+            return await forget.last_hidden(conn, chat_id)
 
     async def purge(self, chat_id: int, ids: Collection[int]) -> Receipt:
         """Remove memories and their traces for good; `Database.scrub` then cleans the files."""
@@ -205,7 +205,7 @@ class Memories:
         return Receipt(sum(each.memories for each in receipts), sum(each.messages for each in receipts))
 
     async def withdraw(self, chat_id: int, message_id: int) -> int:
-        """Delete what an unfinished turn on this message had stored, and bring back what it had replaced."""
+        """Undo what an unfinished turn on this message had stored, replaced and hidden."""
         async with writing(self._database) as conn:
             return await forget.withdraw(conn, chat_id, message_id)
 
@@ -243,10 +243,6 @@ def _checked(new: NewMemory, chat_id: int) -> NewMemory:
         speaker=clean(new.speaker),
         document=clean(new.document),
     )
-
-
-def _ids_with(wanted: str, rows: Sequence[Any]) -> list[int]:
-    return [row.id for row in rows if wanted in fold(row.text) or wanted in fold(row.original)]
 
 
 def _replaces(chat_id: int, new_id: int, old_id: int) -> sa.Executable:

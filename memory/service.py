@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from memory.documents import chunk
 from memory.errors import EmbedderUnavailable, InvalidMemory
@@ -154,10 +154,16 @@ class MemoryService:
         self._changed()
         return memory
 
-    async def forget(self, chat_id: int, ids: Collection[int], *, undo: timedelta | None) -> Receipt:
-        """Hide memories until `undo` has passed and they are purged, or purge them at once without it."""
+    async def forget(
+        self, chat_id: int, ids: Collection[int], *, undo: timedelta | None, message_id: int | None = None
+    ) -> Receipt:
+        """Hide memories until `undo` has passed and they are purged, or purge them at once without it.
+
+        Done again it says the same. `message_id` is the question in whose turn this is done.
+        """
         if undo:
-            receipt = await self._memories.hide(chat_id, ids, self._clock.now() + undo)
+            until = self._clock.now() + undo
+            receipt = await self._memories.hide(chat_id, ids, until, message_id)
         else:
             receipt = await self._memories.purge(chat_id, ids)
             await self._scrub()
@@ -174,17 +180,15 @@ class MemoryService:
         self._changed()
         return receipt
 
-    async def restore_all(self, chat_id: int) -> int:
-        """Take back a `forget_all` within its undo window; return how many memories came back."""
-        restored = await self._memories.unhide_all(chat_id)
+    async def restore(self, chat_id: int, purge_at: datetime) -> Receipt | None:
+        """Take back the forget whose receipt named this moment; ``None`` when it is too late for that."""
+        restored = await self._memories.unhide(chat_id, purge_at)
         self._changed()
         return restored
 
-    async def restore(self, chat_id: int, ids: Collection[int]) -> int:
-        """Take back a forget within its undo window; return how many memories came back."""
-        restored = await self._memories.unhide(chat_id, ids)
-        self._changed()
-        return restored
+    async def last_forgotten(self, chat_id: int) -> datetime | None:
+        """Return the moment that names the last forget that can still be taken back."""
+        return await self._memories.last_hidden(chat_id)
 
     async def purge_due(self) -> Receipt:
         """Remove for good what was forgotten and whose undo window has ended."""
@@ -195,7 +199,7 @@ class MemoryService:
         return receipt
 
     async def withdraw(self, chat_id: int, message_id: int) -> int:
-        """Take back what an interrupted turn had stored, so that answering it anew stores it once."""
+        """Undo what an interrupted turn had done to memory, so that answering it anew does it once."""
         withdrawn = await self._memories.withdraw(chat_id, message_id)
         if withdrawn:
             self._changed()

@@ -145,6 +145,16 @@ outgoing = sa.Table(
     sa.Index(None, "chat_id", "platform_id"),
 )
 
+# The same of what was said besides answers, so that nothing is put in its place. `channel` is a messenger's bot.
+notices = sa.Table(
+    "notices",
+    metadata,
+    sa.Column("channel", sa.Text, nullable=False),
+    _chat(),
+    sa.Column("platform_id", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("channel", "chat_id", "platform_id"),
+)
+
 memories = sa.Table(
     "memories",
     metadata,
@@ -166,6 +176,7 @@ memories = sa.Table(
     _time("valid_until", nullable=True),
     sa.Column("superseded_by", BigId, sa.ForeignKey("memories.id", ondelete="SET NULL")),
     _time("purge_at", nullable=True),
+    sa.Column("forgotten_in", sa.BigInteger),  # the message whose turn has forgotten it, if a turn has
     sa.Column("word_count", sa.Integer, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False, unique=True),
     sa.Index(None, "chat_id", "status", "valid_from"),

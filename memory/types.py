@@ -97,7 +97,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One message of a person, from any channel. ``source`` is unique in the chat and survives redelivery."""
+    """One message of a person, from any channel. ``source`` is unique in the chat and survives redelivery.
+
+    ``quoted`` is what the message replies to: who said it, and the words.
+    """
 
     chat_id: int
     author: Author
@@ -108,6 +111,7 @@ class Incoming:
     language: str = ""
     origin: Origin = Origin.PERSON
     attachments: tuple[Attachment, ...] = ()
+    quoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

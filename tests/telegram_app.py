@@ -17,10 +17,11 @@ from bot.config import Config, Telegram
 from bot.conversation import Conversation, TurnSettings
 from bot.loop import Limits
 from bot.metrics import Metrics
+from handlers.connection import open_bot
 from handlers.polling import PollingHealth
 from handlers.reply import Pace
 from handlers.run import run
-from handlers.session import open_bot
+from handlers.sent import channel_of
 from memory.database import Database, open_database
 from memory.errors import EmbedderUnavailable, IndexUnavailable
 from memory.memories import Memories
@@ -32,8 +33,10 @@ from memory.types import MemoryType, NewMemory, Origin, Vector
 from tests.fakes.clock import FrozenClock
 from tests.fakes.model import Line, ScriptedModel
 from tests.fakes.telegram import FakeTelegram
+from tests.fakes.telegram.server import TOKEN
 
 ANNA, BORIS, STRANGER = 101, 102, 666
+CHANNEL = channel_of(int(TOKEN.partition(":")[0]))
 FAST = Pace(first=0.01, every=0.02, typing=0.05)
 
 

@@ -11,7 +11,16 @@ import pytest
 from memory.types import Author
 from tests.fakes.model import ScriptedModel, says
 from tests.fakes.telegram import FakeTelegram
-from tests.telegram_app import ANNA, BORIS, STRANGER, TelegramApp, config_for, running, telegram_app
+from tests.telegram_app import (
+    ANNA,
+    BORIS,
+    CHANNEL,
+    STRANGER,
+    TelegramApp,
+    config_for,
+    running,
+    telegram_app,
+)
 
 
 @pytest.fixture
@@ -54,7 +63,7 @@ async def test_a_stranger_is_told_their_number_once_an_hour(
     async with running(app):
         told = await chat.answer_after(await chat.send("Пустите"))
         assert str(STRANGER) in told.text
-        assert "номер" in told.text
+        assert "Telegram ID" in told.text
         await tg.wait_confirmed((await chat.send("Пустите!")).update_id)
         await anna.answer_after(await anna.send("/help"))
         assert len(chat.visible) == 1
@@ -143,6 +152,6 @@ async def test_the_name_and_number_of_the_person_go_with_the_message(
     async with running(app):
         await chat.answer_after(await chat.send("Hello"), containing="Answer 1.")
 
-    stored = await app.sessions.message_by_source(ANNA, "tg:1")
+    stored = await app.sessions.message_by_source(ANNA, f"{CHANNEL}:1")
     assert stored is not None
     assert Author(stored.speaker_id or 0, stored.speaker) == Author(ANNA, "Anna K.")

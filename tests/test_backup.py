@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from bot.cli.backup import _copy
 from memory.lock import DirectoryLock
 from tests.program import Program, make_program
 
@@ -52,6 +56,119 @@ def test_after_a_restore_the_index_is_built_anew(program: Program, tmp_path: Pat
 
     assert not (program.data / "index").exists()
     assert program("index", "rebuild", "--json").json["entries"] == 1
+
+
+KILLED = """
+import os, sqlite3, sys
+conn = sqlite3.connect(sys.argv[1])
+conn.execute("UPDATE memories SET text = 'told last' WHERE id = 2")
+conn.commit()
+os._exit(0)
+"""
+
+
+def kill_a_writer(program: Program) -> None:
+    """Leave the newest change in the write-ahead log alone, as a bot does that is killed."""
+    subprocess.run([sys.executable, "-c", KILLED, str(program.data / "mnemogram.db")], check=True)
+    assert (program.data / "mnemogram.db-wal").stat().st_size
+
+
+@pytest.mark.parametrize("step", ["sqlite3.connect", "os.link", "shutil.rmtree", "Path.replace"])
+def test_a_restore_that_is_cut_off_at_any_step_leaves_the_old_database_whole(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    kill_a_writer(program)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.cli.backup._copy", _copying_until(patched, step))
+        assert program("restore", str(file)).status == 1
+
+    assert texts(program) == ["told last", DOG]
+    assert program("restore", str(file)).status == 0
+    assert texts(program) == [DOG]
+
+
+def test_what_was_only_in_the_write_ahead_log_is_kept_with_the_old_database(
+    program: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    kill_a_writer(program)
+
+    restored = program("restore", str(file), "--json").json
+
+    assert texts(program) == [DOG]
+    with closing(sqlite3.connect(restored["previous"])) as conn:
+        assert conn.execute("SELECT text FROM memories WHERE id = 2").fetchone() == ("told last",)
+
+
+def test_a_database_that_is_beyond_reading_is_set_aside_with_its_logs(
+    program: Program, tmp_path: Path
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    kill_a_writer(program)
+    (program.data / "mnemogram.db").write_text("no database " * 1000, encoding="utf-8")
+
+    kept = Path(program("restore", str(file), "--json").json["previous"])
+
+    assert texts(program) == [DOG]
+    assert kept.with_name(f"{kept.name}-wal").exists()
+
+
+def test_where_files_cannot_be_linked_the_old_database_is_copied(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    monkeypatch.setattr("bot.cli.backup.os.link", _refuse)
+
+    kept = program("restore", str(file), "--json").json["previous"]
+
+    with closing(sqlite3.connect(kept)) as conn:
+        assert conn.execute("SELECT count(*) FROM memories").fetchone() == (2,)
+
+
+def test_a_restore_waits_for_commands_that_use_the_database(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    with closing(sqlite3.connect(program.data / "mnemogram.db")) as conn:
+        assert conn.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+        refused = program("restore", str(file))
+
+    assert (refused.status, "using" in refused.refusal) == (1, True)
+
+
+def _refuse(*_: object, **__: object) -> None:
+    raise PermissionError(1, "not here")
+
+
+def _copying_until(patched: pytest.MonkeyPatch, step: str) -> Callable[[Path, Path], None]:
+    """From the copy of the backup on the `step` of the exchange breaks the program off."""
+
+    def copy(source: Path, target: Path) -> None:
+        _copy(source, target)
+        patched.setattr("bot.cli.backup._bring_up_to_date", ready)
+
+    async def ready(_: Path) -> None:
+        patched.setattr(f"bot.cli.backup.{step}", _break_off)
+
+    return copy
+
+
+def _break_off(*_: object, **__: object) -> None:
+    raise RuntimeError("cut off")
 
 
 def test_a_restore_into_an_empty_directory_works(

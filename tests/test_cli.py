@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
+import sqlite3
 import subprocess
 import sys
 from argparse import _SubParsersAction
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -111,7 +114,29 @@ def test_another_chat_sees_nothing_of_it(program: Program) -> None:
     assert program.told("what is my dog called?", chat=2) == "I know nothing about that yet."
 
 
-@pytest.mark.parametrize("what", [["--id", "1"], ["--match", "biscuit"], ["--all"]])
+def test_an_operator_finds_the_chats_and_what_each_has_left(program: Program) -> None:
+    assert "No chat" in program("memory", "chats").out
+    assert program("memory", "chats", "--json").json == []
+    program.told(DOG)
+    program.told("what is my dog called?", chat=-1001)
+    program.told("I like tea", chat=7)
+    program("memory", "forget", "--chat", "7", "--all", "--yes")
+
+    found = {chat["chat_id"]: chat for chat in program("memory", "chats", "--json").json}
+
+    assert {each: (chat["memories"], chat["messages"]) for each, chat in found.items()} == {
+        1: (1, 2),
+        -1001: (0, 2),
+    }
+    assert "+00:00" in found[1]["last_at"]
+    assert re.search(
+        r"^ +1  memories 1, messages 2, last on \d{4}-\d\d-\d\d$", program("memory", "chats").out, re.M
+    )
+
+
+@pytest.mark.parametrize(
+    "what", [["--id", "1"], ["--match", "biscuits"], ["--match", '"called biscuit"'], ["--all"]]
+)
 def test_what_is_forgotten_is_gone_from_every_file_at_once(program: Program, what: list[str]) -> None:
     program.told(DOG)
 
@@ -249,6 +274,37 @@ def test_jobs_run_once_on_demand(program: Program) -> None:
     results = program("jobs", "run", "--now", "--json").json
     assert {result["outcome"] for result in results} == {"done"}
     assert "purge forgotten memories: " in program("jobs", "run").out
+
+
+def test_jobs_let_the_index_follow_once_which_is_no_job_of_the_running_bot(
+    program: Program, tmp_path: Path
+) -> None:
+    (tmp_path / "note.txt").write_text("The gate is green.", encoding="utf-8")
+    program("import", str(tmp_path / "note.txt"), "--chat", "1")
+
+    followed = program("jobs", "run", "--json").json[-1]
+
+    assert (followed["name"], followed["outcome"], followed["changed"]) == ("follow the index", "done", 1)
+    with closing(sqlite3.connect(program.data / "mnemogram.db")) as conn:
+        assert ("follow the index",) not in conn.execute("SELECT name FROM jobs").fetchall()
+
+
+def test_a_model_server_that_wants_no_key_is_told_as_the_brain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = make_program(
+        tmp_path,
+        monkeypatch,
+        capsys,
+        CLAUDE__PROFILE="compatible",
+        CLAUDE__BASE_URL="http://127.0.0.1:9",
+        CLAUDE__MODEL="qwen-local",
+    )
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr("bot.cli.run._is_terminal", lambda: True)
+
+    assert program("config", "check", "--json").json["brain"] == "qwen-local"
+    assert "qwen-local" in program("console").out
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
@@ -97,11 +98,38 @@ def test_a_bot_that_nobody_may_write_to_is_broken(
     assert "access.admins" in broken(program)["configuration"]
 
 
-@asynccontextmanager
-async def answering(status: int) -> AsyncIterator[str]:
-    """A server that answers everything with one status."""
+def test_a_job_that_fails_is_named_with_what_it_raised(program: Program) -> None:
+    program.told("my dog is called Biscuit")
+    assert "jobs" not in broken(program)
+    with closing(sqlite3.connect(program.data / "mnemogram.db")) as conn:
+        conn.execute(
+            "INSERT INTO jobs (name, failures, last_error) VALUES ('close idle sessions', 3, 'OSError')"
+        )
+        conn.execute("INSERT INTO jobs (name, failures, last_error) VALUES ('given up', 9, 'OSError')")
+        conn.commit()
 
-    async def answer(_: web.Request) -> web.Response:
+    told = broken(program)["jobs"]
+
+    assert "close idle sessions 3 times (OSError)" in told
+    assert "given up" not in told
+
+
+def test_a_model_server_that_wants_no_key_is_asked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = make_program(
+        tmp_path, monkeypatch, capsys, CLAUDE__PROFILE="compatible", CLAUDE__BASE_URL=CLOSED
+    )
+    assert set(broken(program)) == {"claude"}
+
+
+@asynccontextmanager
+async def answering(status: int, seen: list[Mapping[str, str]] | None = None) -> AsyncIterator[str]:
+    """A server that answers everything with one status, and notes the headers in `seen`."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if seen is not None:
+            seen.append(dict(request.headers))
         return web.Response(status=status)
 
     app = web.Application()
@@ -144,3 +172,23 @@ async def test_each_answer_of_a_server_means_something(
     async with answering(status) as url:
         told = await reach(url)
     assert fault in told if fault else told == ""
+
+
+async def test_a_key_is_sent_where_any_server_looks_for_it() -> None:
+    seen: list[Mapping[str, str]] = []
+    async with answering(200, seen) as url:
+        await claude_at(url)
+
+    [headers] = seen
+    assert (headers["X-Api-Key"], headers["Authorization"]) == ("sk-key", "Bearer sk-key")
+
+
+async def test_only_claude_is_asked_through_a_proxy_as_the_bot_itself_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with answering(200) as url:
+        monkeypatch.setenv("HTTP_PROXY", CLOSED)
+        monkeypatch.setenv("NO_PROXY", "")
+
+        assert await telegram_at(url) == ""
+        assert "does not answer" in await claude_at(url)

@@ -9,10 +9,11 @@ import pytest
 from aiogram import Bot
 
 from bot.config import Telegram
+from handlers.connection import open_bot
 from handlers.gate import Gate
+from handlers.lane import ALL_BURST, ALL_PER_SECOND
 from handlers.refusals import ChatBlocked, MessageGone, Unconfirmed
 from handlers.requests import Outgoing
-from handlers.session import open_bot
 from handlers.split import Entity, Part
 from tests.fakes.telegram import (
     Chat,
@@ -25,6 +26,7 @@ from tests.fakes.telegram import (
     hang,
     reset,
     server_error,
+    slow,
     too_many_requests,
 )
 
@@ -188,11 +190,63 @@ async def test_an_unanswered_edit_is_repeated(tg: FakeTelegram, chat: Chat, gate
     assert texts(chat) == ["final"]
 
 
-@pytest.mark.parametrize("fault", [server_error(), server_error(503), bad_gateway()])
-async def test_a_send_that_the_server_failed_at_is_repeated(
+PAGES = ("<html>502 Bad Gateway</html>", "", '{"error": "busy"}', '{"ok": false}')
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_a_gateways_page_says_nothing_about_the_call_so_a_send_is_not_repeated(
+    tg: FakeTelegram, chat: Chat, gate: Gate, page: str
+) -> None:
+    tg.fail("sendMessage", bad_gateway(page, applied=True))
+
+    with pytest.raises(Unconfirmed):
+        await gate.send(out("once"))
+
+    assert texts(chat) == ["once"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_an_edit_is_repeated_after_a_gateways_page(
+    tg: FakeTelegram, chat: Chat, gate: Gate, page: str
+) -> None:
+    number = await gate.send(out("draft"))
+    tg.fail("editMessageText", bad_gateway(page), times=2)
+
+    await gate.edit(out("final"), number)
+
+    assert texts(chat) == ["final"]
+
+
+@pytest.mark.parametrize("fault", [hang(applied=True), reset(), bad_gateway()])
+async def test_what_had_better_come_twice_than_not_at_all_is_sent_again(
     tg: FakeTelegram, chat: Chat, gate: Gate, fault: Fault
 ) -> None:
-    tg.fail("sendMessage", fault, times=3)
+    tg.fail("sendMessage", fault)
+
+    number = await gate.tell(out("help"))
+
+    assert set(texts(chat)) == {"help"}
+    assert chat.visible[-1].message_id == number
+
+
+async def test_what_was_told_is_noted(bot: Bot, chat: Chat) -> None:
+    noted: list[tuple[int, int]] = []
+
+    async def keep(chat_id: int, message_id: int) -> None:
+        noted.append((chat_id, message_id))
+
+    gate = Gate(bot, keep=keep)
+    await gate.send(out("an answer"))
+    number = await gate.tell(out("help"))
+
+    assert noted == [(CHAT, number)]
+
+
+@pytest.mark.parametrize("fault", [server_error(), server_error(503)])
+async def test_a_send_that_telegram_failed_at_is_repeated_until_it_works(
+    tg: FakeTelegram, chat: Chat, gate: Gate, fault: Fault
+) -> None:
+    tg.fail("sendMessage", fault, times=25)
 
     await gate.send(out("here"))
 
@@ -221,15 +275,11 @@ async def test_refused_formats_are_left_out(tg: FakeTelegram, chat: Chat, gate: 
     assert (message.text, message.entities) == ("so bold", ())
 
 
-async def test_a_missing_topic_or_replied_to_message_is_left_out(
-    tg: FakeTelegram, chat: Chat, gate: Gate
-) -> None:
-    tg.fail("sendMessage", bad_request("message to be replied not found"))
-
-    await gate.send(Outgoing(CHAT, Part("hello"), thread_id=77, reply_to=4))
+async def test_a_missing_topic_is_left_out(tg: FakeTelegram, chat: Chat, gate: Gate) -> None:
+    await gate.send(Outgoing(CHAT, Part("hello"), thread_id=77))
 
     [message] = chat.visible
-    assert (message.text, message.thread_id, message.reply_to) == ("hello", 0, 0)
+    assert (message.text, message.thread_id) == ("hello", 0)
 
 
 async def test_a_message_that_says_it_already_counts_as_edited(chat: Chat, gate: Gate, time: Time) -> None:
@@ -269,11 +319,73 @@ async def test_to_a_person_who_blocked_the_bot_nothing_more_is_sent(
     assert texts(chat) == ["three"]
 
 
-async def test_typing_never_fails(tg: FakeTelegram, chat: Chat, gate: Gate) -> None:
+async def test_a_message_that_may_have_arrived_is_edited_where_it_is_and_nothing_else(
+    tg: FakeTelegram, chat: Chat, gate: Gate
+) -> None:
+    tg.fail("sendMessage", hang(applied=True))
+    with pytest.raises(Unconfirmed) as unknown:
+        await gate.send(out("half"))
+    told = await gate.tell(out("help"))
+
+    with pytest.raises(MessageGone):
+        await gate.claim(out("whole"), told)
+    await gate.claim(out("whole"), unknown.value.after + 1)
+
+    assert texts(chat) == ["whole", "help"]
+
+
+async def test_a_message_that_is_being_sent_is_not_edited_by_who_looks_for_another(
+    tg: FakeTelegram, chat: Chat, gate: Gate
+) -> None:
+    tg.fail("sendMessage", slow(0.2))
+
+    async with asyncio.TaskGroup() as group:
+        told = group.create_task(gate.tell(out("help")))
+        await tg.wait_call("sendMessage")
+        [shown] = await chat.wait_for(lambda seen: seen)
+        with pytest.raises(MessageGone):
+            await gate.claim(out("whole"), shown.message_id)
+
+    assert (await told, texts(chat)) == (shown.message_id, ["help"])
+
+
+async def test_all_chats_together_get_as_many_messages_as_telegram_takes(
+    tg: FakeTelegram, gate: Gate, time: Time
+) -> None:
+    for number in range(100, 200):
+        tg.private_chat(number)
+        await gate.send(Outgoing(number, Part("hello")))
+
+    assert 100 / (time.at - 1000) == pytest.approx(ALL_PER_SECOND, rel=0.1)
+
+
+async def test_when_all_chats_are_busy_only_what_matters_goes_out(
+    tg: FakeTelegram, chat: Chat, gate: Gate
+) -> None:
+    for number in range(100, 100 + int(ALL_BURST) - 1):
+        tg.private_chat(number)
+        await gate.send(Outgoing(number, Part("hello")))
+
+    assert await gate.try_send(out("preview")) is None
+    await gate.typing(CHAT)
+    await gate.send(out("answer"))
+
+    assert (texts(chat), chat.typing) == (["answer"], 0)
+
+
+async def test_chats_that_blocked_the_bot_are_not_kept_for_ever(gate: Gate) -> None:
+    for number in range(5000):
+        gate.block(number)
+
+    assert len(gate._lanes) <= 2000
+
+
+async def test_typing_never_fails(tg: FakeTelegram, chat: Chat, gate: Gate, time: Time) -> None:
     for fault in (server_error(), forbidden(), bad_gateway(), hang(), reset()):
         tg.fail("sendChatAction", fault)
         await gate.typing(CHAT)
         gate.unblock(CHAT)
+        time.at += 1
 
     before = chat.typing
     await gate.typing(CHAT)

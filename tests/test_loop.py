@@ -25,6 +25,7 @@ from bot.prompts import CONTINUE
 from bot.texts import text
 from bot.tool_arguments import TOOL_SPECS
 from memory.types import Role
+from memory.usage import Usage
 from tests.fakes.model import Line, Saying, ScriptedModel, also, hangs, restarts, says, wants
 from tests.fakes.reply import CollectedReply
 
@@ -77,6 +78,7 @@ class Played:
         self.model = ScriptedModel(*script)
         self.tools = RecordingTools()
         self.reply = CollectedReply()
+        self.usages: list[Usage] = []
         self._limits = limits or Limits()
         self._asked = asked or request()
 
@@ -88,6 +90,7 @@ class Played:
             limits=self._limits,
             on_text=self.reply.write,
             on_tool=self._note,
+            on_usage=self.usages.append,
         )
 
     async def _note(self, call: ToolCall) -> None:
@@ -194,18 +197,19 @@ async def test_a_failing_tool_gives_an_error_result_without_its_text(
     assert caplog.records[0].__dict__["error"] == "RuntimeError"
 
 
-async def test_the_result_tells_what_was_saved_known_and_forgotten() -> None:
-    turn = Played(also(also(wants("saves"), "knows"), "forgets"), says("Done."))
+async def test_the_result_tells_what_was_forgotten() -> None:
+    turn = Played(also(wants("saves"), "forgets"), says("Done."))
 
-    result = await turn.run()
-
-    assert (result.saved, result.known, result.forgotten) == ((7,), (8,), (9,))
+    assert (await turn.run()).forgotten == (9,)
 
 
-async def test_usages_of_all_calls_are_collected() -> None:
-    result = await Played(wants("a"), says(""), says("Done.")).run()
+async def test_what_each_call_cost_is_told_even_when_a_later_one_fails() -> None:
+    turn = Played(wants("a"), says(""), ModelUnavailable("away"))
 
-    assert len(result.usages) == 3
+    with pytest.raises(ModelUnavailable):
+        await turn.run()
+
+    assert len(turn.usages) == 2
 
 
 @pytest.mark.parametrize("stop", [stop for stop in Stop if stop is not Stop.TOOLS])
@@ -215,7 +219,6 @@ async def test_tools_run_only_when_the_model_stopped_for_them(stop: Stop) -> Non
     result = await turn.run()
 
     assert turn.tools.ran == []
-    assert result.saved == ()
     assert result.text
 
 

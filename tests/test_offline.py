@@ -93,7 +93,7 @@ LEFT_ALONE = [
     ("git push origin main", "offline-not-a-fact"),
     ("def f():\n    return 1\n", "offline-not-a-fact"),
     ('{"a": 1, "b": 2}', "offline-not-a-fact"),
-    ("one two three. " * 200, "offline-not-a-fact"),
+    ("one two three. " * 300, "offline-too-long"),
     ("напиши стихотворение о коте", "offline-cannot"),
     ("tell me a joke", "offline-cannot"),
     ("напомни мне завтра позвонить маме", "offline-no-reminders"),
@@ -197,7 +197,7 @@ async def test_a_statement_is_saved_through_the_tool() -> None:
 
 async def test_saved_is_said_with_the_number_that_code_returned() -> None:
     assert await after("у меня есть кот", ToolResult("", "", memory_id=12)) == (
-        "Записано, воспоминание 12: у меня есть кот"
+        "Записал, воспоминание № 12: у меня есть кот"
     )
     assert await after("I have a cat", ToolResult("", "", memory_id=12), "en") == (
         "Saved as memory 12: I have a cat"

@@ -13,7 +13,7 @@ from aiogram import Bot
 from bot.inbox import Inbox
 from handlers.intake import waiting
 from handlers.polling import Poller, PollingHealth, sign_in
-from handlers.queues import Job
+from handlers.queues import Work
 from handlers.run import ALLOWED_UPDATES
 from memory.database import Database, open_database
 from memory.errors import ConfigError
@@ -99,8 +99,8 @@ class Polls:
             while self.taken != list(words):
                 await asyncio.sleep(0.01)
 
-    def _take(self, job: Job) -> None:
-        message = job.data.get("message")
+    def _take(self, work: Work) -> None:
+        message = work.data.get("message")
         self.taken.append(message["text"] if isinstance(message, dict) else "?")
 
     async def _pause(self, seconds: float) -> None:
@@ -140,7 +140,7 @@ async def test_nothing_is_confirmed_before_the_inbox_has_it(
         await polls.until("kept")
         await tg.wait_confirmed(message.update_id)
 
-    assert [job.data["message"]["text"] for job in await waiting(inbox)] == ["kept"]
+    assert [work.data["message"]["text"] for work in await waiting(inbox)] == ["kept"]
 
 
 async def test_an_update_that_comes_twice_is_handed_on_once(

@@ -11,7 +11,7 @@ import pytest
 
 from bot import prompts
 from bot.ports import TurnInput
-from bot.prompts import SYSTEM, moment_text, turn_context
+from bot.prompts import SYSTEM, moment_text, turn_context, words_of
 from bot.tool_arguments import TOOL_SPECS
 from memory.types import Hit, Memory, MemoryType, Origin, Score, Status
 
@@ -113,8 +113,15 @@ def test_a_memory_that_nobody_said_names_its_origin() -> None:
 
 
 def test_forwarded_words_are_marked_as_such() -> None:
-    assert "<origin>forwarded" in turn_context(replace(TURN, origin=Origin.FORWARDED))
-    assert "<origin>" not in turn_context(TURN)
+    assert words_of("hi</forwarded>", Origin.FORWARDED) == "<forwarded>hi&lt;/forwarded&gt;</forwarded>"
+    assert words_of("1 < 2", Origin.PERSON) == "1 < 2"
+
+
+def test_what_is_replied_to_and_what_cannot_be_seen_is_data_of_the_turn() -> None:
+    context = turn_context(replace(TURN, quoted="Bob: <b>buy</b> milk", attachments=("photo", "plan.pdf")))
+
+    assert "<replies_to>Bob: &lt;b&gt;buy&lt;/b&gt; milk</replies_to>" in context
+    assert "<came_with>photo, plan.pdf (you cannot see it" in context
 
 
 def test_a_long_memory_is_shortened_and_bad_characters_are_taken_out() -> None:

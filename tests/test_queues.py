@@ -8,26 +8,31 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from bot.background import Background
-from handlers.queues import Job, Lane, Queues
+from handlers.queues import Queues, Track, Work
 
 ANNA, BORIS = 1, 2
 
 
 class Hands:
-    """Handles jobs one step at a time: each waits until the test lets it go."""
+    """Does the work one step at a time: each waits until the test lets it go, and fails so often before."""
 
     def __init__(self) -> None:
         self.begun: list[int] = []
         self.ended: list[int] = []
         self.free = asyncio.Event()
+        self.failures = 0
         self._changed = asyncio.Condition()
 
-    async def handle(self, job: Job) -> None:
-        self.begun.append(job.item_id)
+    async def handle(self, work: Work) -> bool:
+        self.begun.append(work.item_id)
         await self._tell()
         await self.free.wait()
-        self.ended.append(job.item_id)
+        if self.failures:
+            self.failures -= 1
+            return False
+        self.ended.append(work.item_id)
         await self._tell()
+        return True
 
     async def until_begun(self, *items: int) -> None:
         await self._until(lambda: set(items) <= set(self.begun))
@@ -61,8 +66,8 @@ def queues(hands: Hands, background: Background) -> Queues:
     return Queues(hands.handle, background.start)
 
 
-def said(item_id: int, words: str = "hello", chat_id: int = ANNA) -> Job:
-    return Job(item_id, chat_id, {"update_id": item_id, "message": {"text": words, "chat": {"id": chat_id}}})
+def said(item_id: int, words: str = "hello", chat_id: int = ANNA) -> Work:
+    return Work(item_id, chat_id, {"update_id": item_id, "message": {"text": words, "chat": {"id": chat_id}}})
 
 
 async def test_a_chats_updates_are_handled_one_after_another(queues: Queues, hands: Hands) -> None:
@@ -98,14 +103,14 @@ async def test_stop_goes_past_what_is_being_worked_on(queues: Queues, hands: Han
 
 async def test_a_button_goes_past_what_is_being_worked_on(queues: Queues, hands: Hands) -> None:
     queues.put(said(1))
-    queues.put(Job(2, ANNA, {"update_id": 2, "callback_query": {"id": "9"}}))
+    queues.put(Work(2, ANNA, {"update_id": 2, "callback_query": {"id": "9"}}))
 
     await hands.until_begun(1, 2)
 
 
 async def test_buttons_of_a_chat_are_handled_one_after_another(queues: Queues, hands: Hands) -> None:
     for number in (1, 2):
-        queues.put(Job(number, ANNA, {"update_id": number, "callback_query": {"id": "9"}}))
+        queues.put(Work(number, ANNA, {"update_id": number, "callback_query": {"id": "9"}}))
     await hands.until_begun(1)
     assert hands.begun == [1]
 
@@ -117,7 +122,7 @@ async def test_buttons_of_a_chat_are_handled_one_after_another(queues: Queues, h
 
 @pytest.mark.parametrize("words", ["/stopping", "stop", "/start"])
 def test_other_words_wait_for_their_turn(words: str) -> None:
-    assert said(1, words).lane is Lane.TURN
+    assert said(1, words).track is Track.TURN
 
 
 async def test_an_empty_queue_leaves_nothing_behind(queues: Queues, hands: Hands) -> None:
@@ -129,6 +134,48 @@ async def test_an_empty_queue_leaves_nothing_behind(queues: Queues, hands: Hands
 
     queues.put(said(2))
     await hands.until_ended(2)
+
+
+async def test_only_so_many_chats_are_answered_at_once_while_buttons_go_past(
+    hands: Hands, background: Background
+) -> None:
+    queues = Queues(hands.handle, background.start, turns_at_once=2)
+    for number in (1, 2, 3):
+        queues.put(said(number, chat_id=number))
+    queues.put(Work(4, 3, {"update_id": 4, "callback_query": {"id": "9"}}))
+    await hands.until_begun(1, 2, 4)
+    assert 3 not in hands.begun
+
+    hands.free.set()
+    await hands.until_ended(3)
+
+
+async def test_what_could_not_be_dealt_with_is_tried_again_before_what_came_later(
+    hands: Hands, background: Background
+) -> None:
+    failures: list[int] = []
+    queues = Queues(hands.handle, background.start, pause_seconds=lambda many: failures.append(many) or 0)
+    hands.failures = 3
+    hands.free.set()
+    queues.put(said(1))
+    queues.put(said(2))
+    await hands.until_ended(2)
+
+    assert hands.begun == [1, 1, 1, 1, 2]
+    assert failures == [0, 1, 2]
+
+
+async def test_draining_does_not_wait_for_another_attempt(hands: Hands, background: Background) -> None:
+    queues = Queues(hands.handle, background.start, pause_seconds=lambda _: 60)
+    hands.failures = 1
+    hands.free.set()
+    queues.put(said(1))
+    queues.put(said(2))
+    await hands.until_begun(1)
+
+    await asyncio.wait_for(queues.drain(60), timeout=1)
+
+    assert hands.begun == [1]
 
 
 async def test_draining_lets_the_running_turn_end_and_begins_no_other(queues: Queues, hands: Hands) -> None:

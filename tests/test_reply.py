@@ -11,13 +11,14 @@ import pytest
 from aiogram import Bot
 
 from bot.background import Background
+from bot.notices import Notices
 from handlers.gate import Gate
 from handlers.refusals import ChatBlocked
 from handlers.reply import Pace, TelegramReply
 from handlers.requests import Outgoing
-from handlers.sent import SentParts
+from handlers.sent import SentParts, on_its_way
 from handlers.split import Part
-from memory.database import open_database
+from memory.database import Database, open_database
 from memory.sessions import Sessions
 from memory.types import Author, Incoming
 from tests.fakes.clock import NOON, FrozenClock
@@ -25,6 +26,7 @@ from tests.fakes.telegram import (
     Chat,
     FakeTelegram,
     Fault,
+    bad_gateway,
     forbidden,
     hang,
     reset,
@@ -32,9 +34,9 @@ from tests.fakes.telegram import (
     slow,
     too_many_requests,
 )
-from tests.telegram_app import ANNA, FAST, bot_for
+from tests.telegram_app import ANNA, CHANNEL, FAST, bot_for
 
-SOURCE = "tg:1"
+SOURCE = f"{CHANNEL}:1"
 EMPTY = "(nothing)"
 
 
@@ -64,30 +66,43 @@ async def background() -> AsyncIterator[Background]:
 
 
 @pytest.fixture
-async def sessions(tmp_path: Path) -> AsyncIterator[Sessions]:
-    """With the question that the answers belong to."""
-    clock = FrozenClock()
-    database = await open_database(tmp_path, clock=clock)
-    sessions = Sessions(database, clock)
-    question = Incoming(ANNA, Author(ANNA, "Anna"), "What?", NOON, SOURCE)
-    await sessions.begin_turn(question, timedelta(minutes=5))
-    yield sessions
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await open_database(tmp_path, clock=FrozenClock())
+    yield database
     await database.close()
+
+
+@pytest.fixture
+async def sessions(database: Database) -> Sessions:
+    """With the question that the answers belong to."""
+    sessions = Sessions(database, FrozenClock())
+    await sessions.begin_turn(question(SOURCE), timedelta(minutes=5))
+    return sessions
+
+
+@pytest.fixture
+def notices(database: Database) -> Notices:
+    return Notices(database, CHANNEL)
+
+
+def question(source: str) -> Incoming:
+    return Incoming(ANNA, Author(ANNA, "Anna"), "What?", NOON, source)
 
 
 class Replies:
     """Opens replies to the one question, each as a process that has just started would."""
 
-    def __init__(self, bot: Bot, sessions: Sessions, background: Background) -> None:
+    def __init__(self, bot: Bot, sessions: Sessions, notices: Notices, background: Background) -> None:
         self._bot = bot
         self._sessions = sessions
+        self._notices = notices
         self._background = background
         self.question_id = 1
 
     def open(self, pace: Pace = FAST) -> TelegramReply:
         return TelegramReply(
             Gate(self._bot, call_seconds=1),
-            SentParts(self._sessions, ANNA, SOURCE),
+            SentParts(self._sessions, self._notices, ANNA, SOURCE),
             self._background.start,
             chat_id=ANNA,
             question_id=self.question_id,
@@ -97,8 +112,8 @@ class Replies:
 
 
 @pytest.fixture
-def replies(bot: Bot, sessions: Sessions, background: Background) -> Replies:
-    return Replies(bot, sessions, background)
+def replies(bot: Bot, sessions: Sessions, notices: Notices, background: Background) -> Replies:
+    return Replies(bot, sessions, notices, background)
 
 
 def texts(chat: Chat) -> list[str]:
@@ -237,20 +252,76 @@ async def test_an_unanswered_preview_becomes_the_answer(
     assert texts(chat) == ["Beginning and end."]
 
 
+@pytest.mark.parametrize("fault", [hang(applied=False), reset(), bad_gateway()])
+async def test_an_answer_is_sent_until_it_has_arrived(
+    tg: FakeTelegram, chat: Chat, replies: Replies, sessions: Sessions, fault: Fault
+) -> None:
+    tg.fail("sendMessage", fault, times=3)
+
+    async with replies.open() as reply:
+        await reply.finish("At last.")
+
+    assert texts(chat) == ["At last."]
+    assert await sessions.outgoing(ANNA, 1) == [chat.visible[0].message_id]
+
+
 async def test_a_message_that_a_killed_process_was_sending_becomes_the_answer(
     tg: FakeTelegram, chat: Chat, replies: Replies, bot: Bot, sessions: Sessions
 ) -> None:
     replies.question_id = (await chat.send("What?")).message_id
     await chat.send("Something else")
-    await sessions.record_outgoing(ANNA, 1, 0, 0)
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
     await Gate(bot).send(Outgoing(ANNA, Part("Half an ans")))
 
     async with replies.open() as reply:
-        await reply.write("The")
-        await chat.wait_for(lambda seen: seen[0].text == "The")
         await reply.finish("The whole answer.")
 
     assert texts(chat) == ["The whole answer."]
+
+
+async def test_what_may_have_arrived_is_not_looked_for_before_the_answer_is_complete(
+    tg: FakeTelegram, chat: Chat, replies: Replies, sessions: Sessions
+) -> None:
+    replies.question_id = (await chat.send("What?")).message_id
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
+
+    async with replies.open() as reply:
+        await reply.write("The")
+        await tg.wait_call("sendChatAction", count=3)
+        assert not tg.calls_of("editMessageText", "sendMessage")
+        await reply.finish("The whole answer.")
+
+    assert texts(chat) == ["The whole answer."]
+
+
+async def test_the_answer_to_another_question_is_not_taken_for_a_message_that_was_being_sent(
+    tg: FakeTelegram, chat: Chat, replies: Replies, bot: Bot, sessions: Sessions
+) -> None:
+    replies.question_id = (await chat.send("What?")).message_id
+    other = await sessions.begin_turn(question(f"{CHANNEL}:7"), timedelta(minutes=5))
+    answer = await Gate(bot).send(Outgoing(ANNA, Part("Another answer.")))
+    await sessions.record_outgoing(ANNA, other.message.id, 0, answer)
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
+
+    async with replies.open() as reply:
+        await reply.finish("The whole answer.")
+
+    assert texts(chat) == ["Another answer.", "The whole answer."]
+
+
+async def test_the_answer_to_a_command_is_not_taken_for_a_message_that_was_being_sent(
+    tg: FakeTelegram, chat: Chat, replies: Replies, bot: Bot, sessions: Sessions, notices: Notices
+) -> None:
+    replies.question_id = (await chat.send("What?")).message_id
+    for number in range(10):
+        await Gate(bot, keep=notices.keep).tell(Outgoing(ANNA, Part(f"Help {number}")))
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
+    await Gate(bot).send(Outgoing(ANNA, Part("Half an ans")))
+
+    async with replies.open() as reply:
+        await reply.finish("The whole answer.")
+
+    assert texts(chat) == [*(f"Help {number}" for number in range(10)), "The whole answer."]
 
 
 async def test_a_message_that_a_killed_process_never_sent_is_sent(
@@ -258,7 +329,7 @@ async def test_a_message_that_a_killed_process_never_sent_is_sent(
 ) -> None:
     replies.question_id = (await chat.send("What?")).message_id
     await chat.send("Something else")
-    await sessions.record_outgoing(ANNA, 1, 0, 0)
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
 
     async with replies.open() as reply:
         await reply.finish("The whole answer.")

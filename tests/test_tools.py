@@ -16,6 +16,7 @@ from bot.ports import ToolCall, ToolResult
 from bot.tools import Toolbox, TurnScope
 from memory.errors import InvalidMemory, MemoryNotFound, StaleRevision, StorageError
 from memory.relevance import PLAUSIBLE
+from memory.service import MAX_MEMORY_CHARS
 from memory.types import (
     Hit,
     Memory,
@@ -95,7 +96,9 @@ class ListMemory:
         self.sources.append(tuple(message_ids))
         return self.put(text)
 
-    async def forget(self, chat_id: int, ids: Collection[int], *, undo: timedelta | None) -> Receipt:
+    async def forget(
+        self, chat_id: int, ids: Collection[int], *, undo: timedelta | None, message_id: int | None = None
+    ) -> Receipt:
         self.forgotten.append((chat_id, list(ids), undo))
         mine = [i for i in ids if i in self.memories and self.memories[i].chat_id == chat_id]
         return Receipt(len(mine), messages=0)
@@ -348,7 +351,7 @@ async def test_foreign_words_become_knowledge_of_their_origin_and_never_a_fact(
         {"content": ""},
         {"content": " \n "},
         {"content": "\x00\x01"},
-        {"content": "x" * 2001},
+        {"content": "x" * (MAX_MEMORY_CHARS + 1)},
         {"content": 5},
         {"content": ["a"]},
         {"content": "tea", "type": "summary"},

@@ -132,9 +132,11 @@ async def test_what_was_forgotten_is_not_found_and_can_be_taken_back(chats: Chat
     ann = chats.chat(1)
     saved = await ann.run("save_to_memory", content="My dog is called Biscuit")
 
-    forgotten = await ann.run("forget_memory", id=saved.memory_id)
+    await ann.run("forget_memory", id=saved.memory_id)
     missing = await ann.run("search_memory", query="dog")
-    await chats.memory.restore(1, forgotten.forgotten)
+    last = await chats.memory.last_forgotten(1)
+    assert last is not None
+    await chats.memory.restore(1, last)
     back = await ann.run("search_memory", query="dog")
 
     assert missing.hits == ()

@@ -228,7 +228,7 @@ async def test_what_is_remembered_is_followed_and_what_is_forgotten_leaves(world
     await world.memories.hide(CHAT, [dog], world.clock.now())
     assert await sync.sync() == 1
     assert await world.home.only.ids() == {nuts}
-    await world.memories.unhide(CHAT, [dog])
+    await world.memories.unhide(CHAT, world.clock.now())
     new = NewMemory(chat_id=CHAT, text="No nuts at all", type=MemoryType.FACT, origin=Origin.PERSON)
     corrected = await world.memories.supersede(CHAT, nuts, new)
     await sync.sync()

@@ -167,7 +167,11 @@ def _forget(sub: Parser) -> None:
     what.add_argument(
         "--id", type=_number, action="append", metavar="ID", help="this memory; may be given several times"
     )
-    what.add_argument("--match", metavar="TEXT", help="the memories that contain this text")
+    what.add_argument(
+        "--match",
+        metavar="TEXT",
+        help="the memories with all these words in any form, or in quotes with exactly these",
+    )
     what.add_argument("--all", action="store_true", help="everything that this chat has left here")
     sub.add_argument("--yes", action="store_true", help="do not ask first; there is no undo")
 
@@ -217,6 +221,7 @@ _GROUPS: dict[str, tuple[str, tuple[Command, ...]]] = {
     "memory": (
         "see and change what a chat remembers",
         (
+            Command("chats", "bot.cli.memory:chats", "list the chats that have left anything here"),
             Command("list", "bot.cli.memory:list_memories", "list what is remembered, newest first", _list),
             Command("search", "bot.cli.memory:search", "find memories by meaning and by words", _search),
             Command("show", "bot.cli.memory:show", "show one memory with all that is known of it", _show),

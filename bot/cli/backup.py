@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -22,7 +23,7 @@ from memory.ports import RealClock
 
 OWN_TABLES = {"schema_migrations", "memories", "messages"}
 INDEX_DIRECTORY = "index"
-_LOGS = ("", "-wal", "-shm")
+_LOGS = ("-wal", "-shm")
 
 
 async def backup(config: Config, args: Namespace) -> int:
@@ -155,15 +156,55 @@ async def _bring_up_to_date(directory: Path) -> None:
 
 
 def _exchange(workplace: Path, directory: Path) -> Path | None:
-    """Move the old database aside and the new one in; drop the index, which belongs to the old one."""
-    kept = directory / f"{FILE_NAME}{SET_ASIDE}{datetime.now().astimezone():%Y%m%d-%H%M%S}"
-    existed = (directory / FILE_NAME).exists()
-    for suffix in _LOGS:
-        if (directory / f"{FILE_NAME}{suffix}").exists():
-            (directory / f"{FILE_NAME}{suffix}").rename(f"{kept}{suffix}")
-    (workplace / FILE_NAME).rename(directory / FILE_NAME)
-    shutil.rmtree(directory / INDEX_DIRECTORY, ignore_errors=True)
-    return kept if existed else None
+    """Put the new database in the place of the old one, which is kept beside it under another name.
+
+    Wherever this is cut off, one whole database is in place. The index, which belongs to the old one, goes
+    first: it is built anew from whichever database is found.
+    """
+    current = directory / FILE_NAME
+    try:
+        kept = _set_aside(current) if current.exists() else None
+        shutil.rmtree(directory / INDEX_DIRECTORY, ignore_errors=True)
+        (workplace / FILE_NAME).replace(current)
+    except OSError as error:
+        raise Failed(f"{directory} cannot be written ({error.strerror}); nothing was restored.") from None
+    return kept
+
+
+def _set_aside(file: Path) -> Path:
+    """Give the database a second name; it keeps the first until the new one takes that over."""
+    kept = file.with_name(f"{FILE_NAME}{SET_ASIDE}{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    logs = [] if _fold_in(file) else [log for log in _LOGS if file.with_name(FILE_NAME + log).exists()]
+    for part in ("", *logs):
+        _also_as(file.with_name(FILE_NAME + part), kept.with_name(kept.name + part))
+    for log in logs:
+        file.with_name(FILE_NAME + log).unlink()
+    return kept
+
+
+def _fold_in(file: Path) -> bool:
+    """Make the database one file, without logs that the new one would take for its own.
+
+    Return False where it is too damaged for that. Raises Failed when another process uses it.
+    """
+    try:
+        with closing(sqlite3.connect(file)) as conn:
+            [(busy, *_)] = conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except sqlite3.DatabaseError:
+        return False
+    if busy or file.with_name(f"{FILE_NAME}-wal").exists():
+        raise Failed(f"Another command is using {file}; wait for its end and try again.")
+    return True
+
+
+def _also_as(file: Path, name: Path) -> None:
+    """Link, or copy on a file system that has no links."""
+    try:
+        os.link(file, name)
+    except OSError:
+        part = name.with_name(f"{name.name}.part")
+        shutil.copy2(file, part)
+        part.rename(name)
 
 
 def _url(config: Config) -> str:

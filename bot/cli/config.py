@@ -24,9 +24,7 @@ def _summary(config: Config) -> dict[str, str]:
     people = "everybody" if access.users == "all" else f"{len(access.admins | access.users)} people"
     return {
         "telegram": f"on, open to {people}" if config.telegram.token.get_secret_value() else "off (no token)",
-        "brain": config.claude.model
-        if config.claude.api_key.get_secret_value()
-        else "built-in notebook (no key)",
+        "brain": config.claude.model if config.claude.is_configured else "built-in notebook (no key)",
         "data": str(config.storage.dir.absolute()),
         "database": "PostgreSQL" if config.storage.database_url.get_secret_value() else "SQLite",
         "vectors": config.vectors.mode,

@@ -109,9 +109,9 @@ def _writable(directory: Path) -> bool:
 
 
 async def _database(config: Config) -> Finding:
-    url = config.storage.database_url.get_secret_value()
-    if not url and not (config.storage.dir / FILE_NAME).exists():
+    if not _has_database(config):
         return _fine("none yet, made at the first start")
+    url = config.storage.database_url.get_secret_value()
     database = await open_database(config.storage.dir, url, clock=RealClock())
     try:
         if damage := await database.damage():
@@ -119,6 +119,12 @@ async def _database(config: Config) -> Finding:
         return _fine(f"{database.dialect} is sound, {await _counted(database)}")
     finally:
         await database.close()
+
+
+def _has_database(config: Config) -> bool:
+    """A server's database is there; to look into a file that is not would make it."""
+    on_server = bool(config.storage.database_url.get_secret_value())
+    return on_server or (config.storage.dir / FILE_NAME).exists()
 
 
 async def _counted(database: Database) -> str:
@@ -154,7 +160,7 @@ async def _embeddings(config: Config) -> Finding:
 async def _index(config: Config) -> Finding:
     if DirectoryLock(config.storage.dir).holder() is not None:
         return _fine("belongs to the running bot, which keeps it in step")
-    if not (config.storage.dir / FILE_NAME).exists() and not config.storage.database_url.get_secret_value():
+    if not _has_database(config):
         return _fine("none yet, made at the first start")
     async with open_app(config) as app:
         report = await app.index.check()
@@ -163,8 +169,19 @@ async def _index(config: Config) -> Finding:
     return _broken(in_words(report), "run `index rebuild`") if apart else _fine(in_words(report))
 
 
+async def _jobs(config: Config) -> Finding:
+    if not _has_database(config):
+        return _fine("none has run yet")
+    async with open_app(config, owner=False) as app:
+        failing = [status for status in await app.jobs.status() if status.failures]
+    if failing:
+        told = ", ".join(f"{job.name} {job.failures} times ({job.last_error})" for job in failing)
+        return _broken(f"failing: {told}", "the log says why; `jobs run --now` tries again at once")
+    return _fine("none is failing")
+
+
 async def _claude(config: Config) -> Finding:
-    if not config.claude.api_key.get_secret_value():
+    if not config.claude.is_configured:
         return _fine("not configured, the built-in notebook answers")
     return _reached(await reach_claude(config.claude))
 
@@ -186,6 +203,7 @@ CHECKS: Mapping[str, Check] = {
     "owner": _owner,
     "database": _database,
     "index": _index,
+    "jobs": _jobs,
     "embeddings": _embeddings,
     "claude": _claude,
     "telegram": _telegram,

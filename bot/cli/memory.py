@@ -1,11 +1,12 @@
-"""`memory list`, `search`, `show` and `forget`, also beside a running bot, whose index follows by itself."""
+"""`memory chats`, `list`, `search`, `show` and `forget`; a bot may run beside, and its index follows."""
 
 from __future__ import annotations
 
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from dataclasses import asdict
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from bot.app import App, open_app
@@ -13,9 +14,25 @@ from bot.cli.errors import Failed, WrongUse
 from bot.cli.output import hit_json, memory_json, memory_line, print_json, say
 from bot.config import Config
 from bot.selection import Everything, Selection, Some
+from memory.chats import chats as all_chats
+from memory.dates import bound
 from memory.lock import DirectoryLock
 from memory.search import PLAUSIBLE
 from memory.types import Hit, Memory, MemoryType, Query, Where
+
+
+async def chats(config: Config, args: Namespace) -> int:
+    async with open_app(config, owner=False, note=say) as app:
+        found = await all_chats(app.database)
+    if args.json:
+        print_json([asdict(chat) for chat in found])
+        return 0
+    for chat in found:
+        day = chat.last_at.astimezone(config.memory.zone).date()
+        print(f"{chat.chat_id:>14}  memories {chat.memories}, messages {chat.messages}, last on {day}")
+    if not found:
+        print("No chat has left anything here yet.")
+    return 0
 
 
 async def list_memories(config: Config, args: Namespace) -> int:
@@ -85,7 +102,7 @@ async def _chosen(app: App, args: Namespace) -> tuple[Selection, Sequence[Memory
     else:
         shown = await app.memory.matching(args.chat, args.match)
     if not shown:
-        raise Failed(f"Chat {args.chat} has no memory that contains {args.match!r}; nothing was forgotten.")
+        raise Failed(f"Chat {args.chat} has no memory with the words {args.match!r}; nothing was forgotten.")
     return Some(app.memory, args.chat, [memory.id for memory in shown]), shown
 
 
@@ -113,22 +130,12 @@ def _where(args: Namespace, zone: ZoneInfo) -> Where:
 
 
 def _bound(option: str, value: str | None, zone: ZoneInfo, *, end: bool = False) -> datetime | None:
-    """Return the moment that a day or a time means in `zone`, in UTC; a day ends where the next begins."""
     if value is None:
         return None
     try:
-        return _moment(value, zone, end=end).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise WrongUse(f"{option} must be a day like 2026-03-12 or a time like 2026-03-12T18:30.") from None
-
-
-def _moment(value: str, zone: ZoneInfo, *, end: bool) -> datetime:
-    try:
-        day = date.fromisoformat(value)
+        return bound(value, zone, end=end)
     except ValueError:
-        moment = datetime.fromisoformat(value)
-        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
-    return datetime.combine(day + timedelta(days=end), time.min, zone)
+        raise WrongUse(f"{option} must be a day like 2026-03-12 or a time like 2026-03-12T18:30.") from None
 
 
 def _explained(hit: Hit) -> str:

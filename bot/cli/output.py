@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from bot.texts import shortened
 from memory.types import Hit, Memory
 
 LINE_CHARS = 160
@@ -49,12 +50,8 @@ def hit_json(hit: Hit) -> dict[str, object]:
 def memory_line(memory: Memory, zone: ZoneInfo) -> str:
     """One memory as a line: its number, day, type, speaker and the beginning of its text."""
     said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
-    return f"{memory.id:>6}  {memory.valid_from.astimezone(zone):%Y-%m-%d}  {memory.type:<10}  {_short(said)}"
-
-
-def _short(said: str) -> str:
-    line = " ".join(said.split())
-    return line if len(line) <= LINE_CHARS else line[: LINE_CHARS - 1] + "…"
+    day = memory.valid_from.astimezone(zone).date()
+    return f"{memory.id:>6}  {day}  {memory.type:<10}  {shortened(said, LINE_CHARS)}"
 
 
 def _plain(value: object) -> object:

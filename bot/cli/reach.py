@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import aiohttp
@@ -9,6 +10,8 @@ import aiohttp
 from bot.config import Claude, Telegram
 
 SECONDS = 8.0
+NO_KEY = "none"
+"""Sent where no key is configured, as the bot does; it must not be empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +24,13 @@ class Reached:
 
 
 async def reach_claude(claude: Claude) -> Reached:
-    """Ask for the configured model, which costs nothing."""
-    headers = {"x-api-key": claude.api_key.get_secret_value(), "anthropic-version": "2023-06-01"}
-    answered = await _status(f"{claude.base_url}/v1/models/{claude.model}", headers)
+    """Ask for the configured model, which costs nothing, by the way that the bot will take.
+
+    Servers differ in where they look for the key, so both places hold it.
+    """
+    key = claude.api_key.get_secret_value() or NO_KEY
+    headers = {"X-Api-Key": key, "Authorization": f"Bearer {key}", "anthropic-version": "2023-06-01"}
+    answered = await _status(f"{claude.base_url}/v1/models/{claude.model}", headers, by_proxy=True)
     match answered:
         case None:
             return Reached("", f"{claude.base_url} does not answer", "check claude.base_url and the network")
@@ -42,7 +49,10 @@ async def reach_claude(claude: Claude) -> Reached:
 
 
 async def reach_telegram(telegram: Telegram) -> Reached:
-    answered = await _status(f"{telegram.api_base}/bot{telegram.token.get_secret_value()}/getMe", {})
+    """Ask for the bot itself, as directly as the bot will: it uses no proxy of the environment."""
+    answered = await _status(
+        f"{telegram.api_base}/bot{telegram.token.get_secret_value()}/getMe", {}, by_proxy=False
+    )
     match answered:
         case None:
             return Reached(
@@ -56,12 +66,15 @@ async def reach_telegram(telegram: Telegram) -> Reached:
             return Reached("", f"the server answers with status {answered}", "try again in a few minutes")
 
 
-async def _status(url: str, headers: dict[str, str]) -> int | None:
-    """Return the status of an answer, None where there is none. The address may hold a key."""
+async def _status(url: str, headers: Mapping[str, str], *, by_proxy: bool) -> int | None:
+    """Return the status of an answer, None where there is none. The address may hold a key.
+
+    `by_proxy` goes through the proxy that HTTPS_PROXY and the like name, if they do.
+    """
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     try:
         async with (
-            aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+            aiohttp.ClientSession(timeout=timeout, trust_env=by_proxy) as session,
             session.get(url, headers=headers, allow_redirects=False) as response,
         ):
             return response.status

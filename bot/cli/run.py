@@ -84,7 +84,7 @@ def _lines(language: str, *, live: bool) -> AsyncIterator[str]:
 def _greeting(app: App, language: str) -> str:
     """Say who answers, where the memory lies and what to type next."""
     config = app.config
-    if config.claude.api_key.get_secret_value():
+    if config.claude.is_configured:
         brain = text("console-brain", language, model=config.claude.model)
     else:
         brain = text("console-brain-offline", language)

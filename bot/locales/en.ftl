@@ -14,12 +14,16 @@ offline-memory-assistant = From an earlier answer of mine, { $date }: { $text }
 offline-memory-forwarded = From a forwarded message, { $date }: { $text }
 offline-nothing = I know nothing about that yet.
 offline-search-failed = I could not search my memory just now. Please ask again in a moment.
-offline-what = What shall I remember? Write it after the word, for example: remember that my dog is called Biscuit.
+offline-what = What shall I remember? Write it after “remember”, for example: remember that my dog is called Biscuit.
 offline-hello = Hello! I am a memory notebook: tell me something and I keep it, ask me and I find it again.
 offline-thanks = You are welcome. Tell me something to remember, or ask about what you told me.
-offline-short = I keep what you tell me in a sentence and answer questions about it.
+offline-short = Tell me something in a whole sentence and I keep it; ask me and I look it up.
 offline-not-a-fact = I did not save that: I only keep what you tell me in your own words. To keep it all the same, start with “remember:”.
 offline-cannot = Without a language model I can only keep what you tell me and find it again.
+offline-idle = I make no memory of such remarks. To keep it all the same, start with “remember:”.
+offline-not-kept = As you wish: I make no memory of it.
+offline-secret = This looks like a secret, so I made no memory of it; to keep it all the same, start with “remember:”.
+offline-too-long = This is too long; send it in parts.
 offline-no-reminders = I cannot remind you at a set time. To keep it all the same, start with “remember:”.
 offline-everything = The command /memory shows everything I know.
 offline-forget = To make me forget, use the command /forget with a word of the memory, for example: /forget dog.
@@ -29,9 +33,9 @@ offline-forget = To make me forget, use the command /forget with a word of the m
 console-you = you
 console-brain = Brain: { $model }.
 console-brain-offline = Brain: the built-in notebook, which keeps what you tell it and finds it again; with a key for Claude the bot talks, too.
-console-place = Your memory lies in { $directory }, found with the embedding model { $embedder }. /help lists the commands, Ctrl-D ends.
+console-place = Your memory is kept in { $directory }, found with the embedding model { $embedder }. /help lists the commands, Ctrl-D ends.
 console-interrupt = Press Ctrl-C once more, or Ctrl-D, to end.
-console-unknown = I do not know this command; /help lists what I know.
+console-unknown = I do not know this command; /help lists the commands.
 console-help =
     Tell me something and I remember it; ask me and I look for it.
     /memory — what I remember, newest first
@@ -42,7 +46,7 @@ console-help =
     /stop — stop the answer; Ctrl-C does it while I write
     /quit — end
 console-new = A new conversation begins. What I remember stays.
-console-new-already = This already is a new conversation.
+console-new-already = This is already a new conversation.
 console-stopped = Stopped.
 console-nothing-to-stop = I am not writing anything just now.
 console-memories =
@@ -70,15 +74,19 @@ console-forgotten =
     } For { $minutes ->
         [one] { $minutes } minute
        *[other] { $minutes } minutes
-    } /undo brings back what is hidden now; then it is erased.
+    } { $count ->
+        [one] /undo brings it back; then it is erased.
+       *[other] /undo brings them back; then they are erased.
+    }
 console-forgotten-for-good =
     { $count ->
         [one] Erased for good: { $count } memory.
        *[other] Erased for good: { $count } memories.
     }
+console-restored-nothing = There is nothing to bring back.
 console-restored =
     { $count ->
-        [0] There is nothing to bring back.
+        [0] What was said here is back.
         [one] { $count } memory is back.
        *[other] { $count } memories are back.
     }
@@ -98,27 +106,38 @@ conversation-tool = { $tool ->
     [forget_memory] Forgetting…
    *[other] Working…
 }
-conversation-unavailable = Claude cannot be reached right now, so my notebook answers from memory alone:
-conversation-misconfigured = Claude refuses to work with the present settings; whoever runs this bot can see why in its log. My notebook answers from memory alone:
+conversation-unavailable = The model cannot be reached right now, so my notebook answers from memory alone:
+conversation-misconfigured = The model does not work with the present settings; whoever runs this bot can see why in its log. My notebook answers from memory alone:
 conversation-too-long = This is too long for me to read at once. Please send it in smaller pieces.
-conversation-model = Something went wrong while I was answering. Please try again.
+conversation-forgotten = { $count ->
+    [one] 🗑 One memory is forgotten.
+   *[other] 🗑 { $count } memories are forgotten.
+} /undo brings { $count ->
+    [one] it
+   *[other] them
+} back for { $minutes ->
+    [one] a minute
+   *[other] { $minutes } minutes
+}.
 conversation-erased = The text of this message has been forgotten, so there is nothing to answer.
 
 ### telegram: the bot in a chat
 
-access-closed = This bot serves only the people it knows. To be let in, give its owner your number: { $id }
+access-closed = This bot serves only the people it knows. To be let in, give its owner your Telegram id: { $id }
 say-stale = This button is too old. Please send the command again.
 errors-sorry = That did not work. Please try it once more.
-errors-storage = I cannot store anything at the moment. Your message is kept and comes up again after a restart.
+errors-storage = I cannot store anything at the moment. Your message is kept; I answer as soon as I can.
+errors-given-up = I could not deal with this message and have given up on it. Please write it in another way.
 
 commands-memory = what I remember; add words to search
 commands-forget = forget memories: words, a number or all
+commands-undo = take back what was forgotten last
 commands-new = begin a new conversation
 commands-stop = stop the answer
 commands-help = what I can do
 
 session-start =
-    Hello, { $name }! I am a bot with a memory: talk with me, and what you tell me I can find again in years.
+    Hello, { $name }! I am a bot with a memory: talk with me, and I can find what you tell me even years later.
     Try “remember that my dog is called Biscuit”, then later “what is my dog called?”.
     /help says what else I can do.
 session-help =
@@ -127,26 +146,27 @@ session-help =
     /memory — what I remember, newest first
     /memory words — search my memory
     /forget words, number or all — forget these memories
+    /undo — take back what was forgotten last
     /new — begin a new conversation; memories stay
     /stop — stop the answer that I am writing
 session-new = A new conversation begins. What I remember stays.
-session-new-already = This already is a new conversation.
+session-new-already = This is already a new conversation.
 session-nothing-to-stop = I am not writing anything just now.
 
 chat-empty = I have no words for that. Please ask in another way.
-chat-only-text = I understand only text yet. Please write it in words.
-chat-unknown-command = I do not know this command. /help lists what I know.
+chat-only-text = So far I understand only text. Please write it in words.
+chat-unknown-command = I do not know this command; /help lists the commands.
 
 memory-list =
     { $count ->
         [0] I remember nothing here yet. Tell me something!
-        [one] I remember { $count } thing here:
+        [one] I remember one thing here:
        *[other] I remember { $count } things here, newest first:
     }
 memory-found =
     { $count ->
-        [one] { $count } memory fits:
-       *[other] { $count } memories fit:
+        [one] { $count } memory matches:
+       *[other] { $count } memories match:
     }
 memory-not-found = I remember nothing about that.
 memory-type-fact = fact
@@ -174,34 +194,53 @@ forget-kept = Nothing was forgotten.
 forget-nothing-left = There is nothing left to forget.
 forget-hidden =
     { $memories ->
+        [0] Forgotten: the text of { $messages ->
+            [one] { $messages } message
+           *[other] { $messages } messages
+        }.
         [one] Forgotten: { $memories } memory.
        *[other] Forgotten: { $memories } memories.
-    }{ $messages ->
+    }{ $memories ->
         [0] { "" }
-        [one] { " " }The text of { $messages } message goes with it.
-       *[other] { " " }The text of { $messages } messages goes with it.
-    } You can take this back for { $minutes ->
+       *[other] { $messages ->
+            [0] { "" }
+            [one] { " " }The text of { $messages } message goes with it.
+           *[other] { " " }The text of { $messages } messages goes with it.
+        }
+    } For { $minutes ->
         [one] { $minutes } minute
        *[other] { $minutes } minutes
-    }; then it is erased.
+    } the button or /undo brings this back; then it is erased.
 forget-erased =
     { $memories ->
+        [0] Erased for good: the text of { $messages ->
+            [one] { $messages } message
+           *[other] { $messages } messages
+        }.
         [one] Erased for good: { $memories } memory.
        *[other] Erased for good: { $memories } memories.
-    }{ $messages ->
+    }{ $memories ->
         [0] { "" }
-        [one] { " " }The text of { $messages } message went with it.
-       *[other] { " " }The text of { $messages } messages went with it.
+       *[other] { $messages ->
+            [0] { "" }
+            [one] { " " }The text of { $messages } message went with it.
+           *[other] { " " }The text of { $messages } messages went with it.
+        }
     }
+forget-nothing-to-restore = There is nothing to bring back.
 forget-restored =
-    { $count ->
-        [0] It is too late to bring that back.
-        [one] { $count } memory is back.
-       *[other] { $count } memories are back.
+    { $memories ->
+        [0] The text of { $messages ->
+            [one] { $messages } message is back.
+           *[other] { $messages } messages is back.
+        }
+        [one] { $memories } memory is back.
+       *[other] { $memories } memories are back.
     }
 
 keyboards-forget =
     { $count ->
+        [0] Forget everything
         [one] Forget it
        *[other] Forget { $count }
     }

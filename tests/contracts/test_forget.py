@@ -54,12 +54,12 @@ async def test_a_hidden_memory_comes_back_as_it_was_but_for_its_revision(memorie
     memory = await add(memories, DOG)
     await memories.hide(CHAT, [memory.id], LATER)
 
-    assert await memories.unhide(CHAT, [memory.id]) == 1
+    assert await memories.unhide(CHAT, LATER) == Receipt(1, 0)
 
     [back] = await memories.list(CHAT)
     assert back.revision > memory.revision
     assert (back.id, back.text, back.status, back.purge_at) == (memory.id, DOG, Status.ACTIVE, None)
-    assert await memories.unhide(CHAT, [memory.id]) == 0
+    assert await memories.unhide(CHAT, LATER) is None
 
 
 async def test_other_chats_can_neither_hide_nor_unhide_nor_purge(memories: Memories) -> None:
@@ -69,7 +69,8 @@ async def test_other_chats_can_neither_hide_nor_unhide_nor_purge(memories: Memor
     assert await memories.list(CHAT) == [memory]
 
     await memories.hide(CHAT, [memory.id], LATER)
-    assert await memories.unhide(OTHER_CHAT, [memory.id]) == 0
+    assert await memories.unhide(OTHER_CHAT, LATER) is None
+    assert await memories.last_hidden(OTHER_CHAT) is None
 
 
 async def test_what_was_told_again_after_a_forget_is_one_memory_when_the_forget_is_undone(
@@ -79,7 +80,7 @@ async def test_what_was_told_again_after_a_forget_is_one_memory_when_the_forget_
     await memories.hide(CHAT, [first.id], LATER)
     again = await add(memories, DOG, await say(database, "two"))
 
-    assert await memories.unhide(CHAT, [first.id]) == 1
+    assert await memories.unhide(CHAT, LATER) == Receipt(1, 0)
 
     [memory] = await memories.list(CHAT)
     assert memory.id == again.id
@@ -98,6 +99,53 @@ async def test_a_receipt_tells_how_many_messages_will_lose_their_text(
     assert await memories.purge(CHAT, [memory.id]) == Receipt(memories=1, messages=2)
 
 
+async def test_hiding_again_says_the_same_and_starts_the_window_anew(memories: Memories) -> None:
+    memory = await add(memories, DOG)
+    later = LATER + timedelta(minutes=1)
+    await memories.hide(CHAT, [memory.id], LATER)
+
+    assert await memories.hide(CHAT, [memory.id], later) == Receipt(1, 0, later)
+    assert await memories.purge_due(LATER) == Receipt(0, 0)
+    assert await memories.last_hidden(CHAT) == later
+
+
+async def test_the_last_forget_is_the_one_whose_window_ends_last(memories: Memories) -> None:
+    first, second = await add(memories, "one thing"), await add(memories, "another thing")
+    await memories.hide(CHAT, [first.id], LATER)
+    await memories.hide(CHAT, [second.id], LATER + timedelta(minutes=1))
+
+    last = await memories.last_hidden(CHAT)
+    assert last is not None
+    await memories.unhide(CHAT, last)
+
+    assert await memories.list(CHAT) == [await memories.get(CHAT, second.id)]
+    assert await memories.last_hidden(CHAT) == LATER
+
+
+async def test_what_an_unfinished_turn_had_forgotten_comes_back(
+    memories: Memories, database: Database
+) -> None:
+    memory = await add(memories, DOG)
+    question = await say(database, "forget the dog")
+    await memories.hide(CHAT, [memory.id], LATER, question)
+
+    assert await memories.withdraw(OTHER_CHAT, question) == 0
+    assert await memories.withdraw(CHAT, question) == 1
+    assert [back.id for back in await memories.list(CHAT)] == [memory.id]
+
+
+async def test_what_an_answered_turn_had_forgotten_stays_forgotten(
+    memories: Memories, database: Database
+) -> None:
+    memory = await add(memories, DOG)
+    question = await say(database, "forget the dog")
+    await memories.hide(CHAT, [memory.id], LATER, question)
+    await say(database, "Done.", reply_to=question)
+
+    assert await memories.withdraw(CHAT, question) == 0
+    assert await memories.list(CHAT) == []
+
+
 # Purging
 
 
@@ -111,7 +159,8 @@ async def test_only_what_is_due_is_purged(memories: Memories, clock: FrozenClock
 
     assert await memories.purge_due(NOON) == Receipt(0, 0)
     assert await memories.purge_due(LATER) == Receipt(2, 0)
-    assert await memories.unhide(CHAT, [first.id, third.id]) == 1
+    assert await memories.unhide(CHAT, LATER) is None
+    assert await memories.unhide(CHAT, LATER + timedelta(minutes=1)) == Receipt(1, 0)
 
 
 async def test_a_purge_empties_what_the_memory_stands_on_and_everything_that_repeats_it(

@@ -45,7 +45,7 @@ async def test_everything_is_out_of_sight_at_once_and_comes_back_whole(
     assert await memories.list(CHAT) == []
     assert await prompt(sessions, turn) == []
 
-    assert await memories.unhide_all(CHAT) == 1
+    assert await memories.unhide(CHAT, LATER) == Receipt(1, 2)
     assert [each.id for each in await memories.list(CHAT)] == [memory.id]
     assert await prompt(sessions, turn) == ["the weather is fine", "It is."]
 
@@ -62,7 +62,7 @@ async def test_when_the_window_has_ended_all_words_are_gone(
 
     assert await text_of(database, turn.message.id) == ""
     assert await memories.purge_due(LATER) == Receipt(0, 0)
-    assert await memories.unhide_all(CHAT) == 0
+    assert await memories.unhide(CHAT, LATER) is None
 
 
 async def test_what_is_said_and_remembered_afterwards_stays(
@@ -79,12 +79,41 @@ async def test_what_is_said_and_remembered_afterwards_stays(
     assert [memory.text for memory in await memories.list(CHAT)] == ["Anna likes coffee"]
 
 
+async def test_an_answer_that_was_being_written_meanwhile_goes_too(
+    memories: Memories, sessions: Sessions, database: Database
+) -> None:
+    incoming = Incoming(CHAT, Author(1, "Anna"), "what do I have?", NOON, "m:1")
+    turn = await sessions.begin_turn(incoming, IDLE)
+    await memories.hide_all(CHAT, LATER)
+    await memories.add(fact("Anna has the flu", message_ids=(turn.message.id,)))
+    answer = await sessions.finish_turn(turn, "You have the flu.")
+
+    await memories.purge_due(LATER)
+
+    assert await text_of(database, answer.id) == ""
+    assert await memories.list(CHAT) == []
+
+
+async def test_a_chat_without_memories_forgets_and_gets_back_what_was_said(
+    memories: Memories, sessions: Sessions
+) -> None:
+    turn = await talk(sessions, "the weather is fine", "It is.")
+    await memories.hide_all(CHAT, LATER)
+    assert await prompt(sessions, turn) == []
+
+    assert await memories.last_hidden(CHAT) == LATER
+    assert await memories.unhide(CHAT, LATER) == Receipt(0, 2)
+    assert len(await prompt(sessions, turn)) == 2
+
+
 async def test_done_twice_it_has_one_undo(memories: Memories) -> None:
     await memories.add(fact("Anna likes tea"))
     await memories.hide_all(CHAT, LATER)
 
-    assert (await memories.hide_all(CHAT, LATER + timedelta(minutes=1))).memories == 1
-    assert await memories.unhide_all(CHAT) == 1
+    later = LATER + timedelta(minutes=1)
+    assert (await memories.hide_all(CHAT, later)).memories == 1
+    assert await memories.unhide(CHAT, LATER) is None
+    assert await memories.unhide(CHAT, later) == Receipt(1, 0)
 
 
 async def test_what_was_forgotten_before_does_not_come_back_with_it(memories: Memories) -> None:
@@ -93,7 +122,7 @@ async def test_what_was_forgotten_before_does_not_come_back_with_it(memories: Me
     await memories.hide(CHAT, [tea.id], LATER)
     await memories.hide_all(CHAT, LATER + timedelta(minutes=1))
 
-    assert await memories.unhide_all(CHAT) == 1
+    assert await memories.unhide(CHAT, LATER + timedelta(minutes=1)) == Receipt(1, 0)
     assert [memory.text for memory in await memories.list(CHAT)] == ["Anna has a dog"]
 
 
@@ -109,7 +138,7 @@ async def test_at_once_it_takes_hidden_and_replaced_memories_too(
     receipt = await memories.purge_all(CHAT)
 
     assert receipt == Receipt(3, 2)
-    assert await memories.unhide(CHAT, [tea.id]) == 0
+    assert await memories.unhide(CHAT, LATER) is None
     assert await text_of(database, turn.message.id) == ""
 
 
@@ -140,5 +169,5 @@ async def test_a_turn_whose_memory_is_forgotten_is_no_longer_in_the_prompt(
     await memories.hide(CHAT, [memory.id], LATER)
     assert await prompt(sessions, turn) == ["the weather is fine", "It is."]
 
-    await memories.unhide(CHAT, [memory.id])
+    await memories.unhide(CHAT, LATER)
     assert len(await prompt(sessions, turn)) == 6

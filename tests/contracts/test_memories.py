@@ -229,14 +229,48 @@ async def test_each_filter_narrows_list_and_count(memories: Memories, database: 
         assert await memories.count(CHAT, where) == len(expected)
 
 
-async def test_memories_that_contain_a_text_are_found_whatever_its_case(memories: Memories) -> None:
-    await memories.add(fact("Мой пёс — Бублик"))
-    await memories.add(fact("Завтра, 5 марта, визит", original="завтра с бубликом к врачу"))
-    await memories.add(fact("Кот Мурзик"))
+MEANT = [
+    ("собака", {"мою собаку зовут Бублик", "Собаки Ани лают"}),
+    ("кот", {"Кот Мурзик ест рыбу"}),
+    ("БУБЛИК", {"мою собаку зовут Бублик", "Завтра, 5 марта, визит"}),
+    ("бублика зовут собакой", {"мою собаку зовут Бублик"}),
+    ("врач", {"Завтра, 5 марта, визит"}),
+    ("визит к врачу", {"Завтра, 5 марта, визит"}),
+    ("пес", {"Мой пёс спит"}),
+    ("ZX-4471", {"The code is ZX-4471"}),
+    ("codes of the dog", set()),
+    ("«собаку»", {"мою собаку зовут Бублик"}),
+    ('"собака"', set()),
+    ("“ПЕС  СПИТ”", {"Мой пёс спит"}),
+    ('"пё"', set()),
+    ('"c++"', {"I write C++"}),
+    ("который", {"Человек, который смеётся"}),
+    ("котор", set()),
+    ("👍", {"так держать👍👍"}),
+    ("   ", set()),
+    ('"', set()),
+    ('""', set()),
+]
 
-    assert {memory.text[:5] for memory in await memories.matching(CHAT, "БУБЛИК")} == {"Мой п", "Завтр"}
-    assert len(await memories.matching(CHAT, "пес")) == 1
-    assert await memories.matching(CHAT, "   ") == []
+
+@pytest.mark.parametrize(("asked", "texts"), MEANT)
+async def test_words_mean_the_memories_that_have_them_all_in_any_form_or_as_quoted(
+    memories: Memories, asked: str, texts: set[str]
+) -> None:
+    await memories.add(fact("мою собаку зовут Бублик"))
+    await memories.add(fact("Собаки Ани лают"))
+    await memories.add(fact("Завтра, 5 марта, визит", original="завтра с бубликом к врачу"))
+    for said in (
+        "Кот Мурзик ест рыбу",
+        "Человек, который смеётся",
+        "Мой пёс спит",
+        "The code is ZX-4471",
+        "I write C++",
+        "так держать👍👍",
+    ):
+        await memories.add(fact(said))
+
+    assert {memory.text for memory in await memories.matching(CHAT, asked)} == texts
 
 
 @pytest.mark.parametrize("memory_id", [0, -1, 2**62, 2**63, -(10**30)])

@@ -105,7 +105,7 @@ async def test_only_active_memories_have_words(memories: Memories, database: Dat
     await memories.hide(CHAT, [oslo.id], NOON)
     assert await indexed(database) == 0
 
-    await memories.unhide(CHAT, [oslo.id])
+    await memories.unhide(CHAT, NOON)
     assert await found(memories, "Oslo") == [oslo.id]
 
     await memories.purge(CHAT, [oslo.id])

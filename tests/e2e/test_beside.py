@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bot.texts import text as said_by_bot
 from tests.e2e.stage import Stage, set_up
 from tests.fakes.anthropic import Request, last_user_text, text, tool_use
 from tests.fakes.telegram import Message
@@ -86,7 +87,7 @@ async def test_what_is_forgotten_beside_the_bot_is_not_recalled_by_it(beside: Be
     assert CANOE in last_user_text(beside.before)
     assert beside.forgotten["memories"] == 1
     assert "green" not in beside.after.words
-    assert beside.left.text.startswith("I remember 1 thing here:")
+    assert beside.left.text.startswith(said_by_bot("memory-list", "en", count=1))
 
 
 async def test_forgetting_from_the_command_line_leaves_no_copy_in_any_file(beside: Beside) -> None:

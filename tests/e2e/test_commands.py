@@ -65,7 +65,7 @@ async def test_the_menu_of_commands_is_set_in_both_languages(shared: Stage) -> N
     menus = {language: commands for (_, language), commands in shared.tg.world.commands.items()}
 
     assert menus.keys() == {"", "ru"}
-    assert [command["command"] for command in menus[""]] == ["memory", "forget", "new", "stop", "help"]
+    assert {"memory", "forget", "new", "stop", "help"} <= {command["command"] for command in menus[""]}
 
 
 async def test_memory_lists_everything_page_by_page(shared: Stage) -> None:
@@ -73,7 +73,7 @@ async def test_memory_lists_everything_page_by_page(shared: Stage) -> None:
     await _told(shared, anna, *(f"Anna has a {flower}" for flower in FLOWERS))
 
     listed = await _command(anna, "/memory")
-    assert listed.text.startswith("I remember 10 things here, newest first:")
+    assert listed.text.startswith(said_by_bot("memory-list", "en", count=10))
     assert (len(_ids(listed)), listed.labels) == (8, ["▶"])
 
     await anna.wait_query(await anna.press(listed, "▶"))
@@ -121,7 +121,7 @@ async def test_forget_by_number_can_be_taken_back(shared: Stage) -> None:
     assert _ids(await _command(anna, "/memory")) == [brother]
     shared.tg.fail("answerCallbackQuery", server_error())
     await anna.press(asked, "Bring back")
-    await anna.wait_for(lambda _: asked.text == said_by_bot("forget-restored", "en", count=1))
+    await anna.wait_for(lambda _: not asked.labels)
 
     assert _ids(await _command(anna, "/memory")) == [brother, canoe]
 

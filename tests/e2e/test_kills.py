@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,12 +12,14 @@ from typing import TypeAlias
 import pytest
 import pytest_asyncio
 
+from bot.texts import text as said_by_bot
 from tests.e2e.stage import Stage, set_up, until
 from tests.fakes.anthropic import Answer, Hold, Request, last_user_words, text, tool_rounds, tool_use
 from tests.fakes.telegram import Call, Chat, Message, hang
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("kills")]
 
+ONE_MEMORY = said_by_bot("memory-list", "en", count=1)
 PARTIAL = 30
 """Deltas after which a part of an answer is on the screen, and a part is not."""
 
@@ -30,7 +32,6 @@ class Turn:
     chat: Chat
     word: str
     question: Message
-    seen: str = ""
 
     @property
     def end(self) -> str:
@@ -135,27 +136,41 @@ STORING = (
 TWICE = "twice_while_the_answer_was_written"
 NAMES = (*(reach.__name__ for reach in MOMENTS), *STORING, TWICE)
 
+NEXT = ("Is that true?", "/help")
+"""Two messages that wait behind a turn: their answers come after that turn's, whose id is above theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """Turns by their moment, and by what was sent, applied or not, what a chat with two messages shows."""
+
+    turns: Mapping[str, Turn]
+    pairs: Mapping[tuple[str, bool], Turn]
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def turns(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[dict[str, Turn]]:
+async def killed(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Killed]:
     """All turns, a chat each, after one kill that met them all and another one soon after the restart."""
     async with set_up(tmp_path_factory.mktemp("kills")) as stage:
         stage.rules.when("remember", _saving, _answering)
+        stage.rules.when(NEXT[0], text("It is as true as can be."))
         turns = {name: _turn(stage, name) for name in NAMES}
+        pairs = {(words, applied): _turn(stage, words) for words in NEXT for applied in (True, False)}
         await stage.bot.launch()
         async with asyncio.TaskGroup() as group:
             for reach in MOMENTS:
                 group.create_task(_reached(reach, turns[reach.__name__]))
             group.create_task(_reached(when_a_part_of_the_answer_was_shown, turns[TWICE]))
+            for (words, applied), turn in pairs.items():
+                group.create_task(_until_the_next(turn, words, applied=applied))
         await _kill_while_storing(stage, *(turns[name] for name in STORING))
         again = turns[TWICE].hold_next(PARTIAL, 1)
         await stage.bot.launch()
+        await _looked(pairs.values())
         await again.reached()
         await stage.bot.restart()
-        async with asyncio.TaskGroup() as group:
-            for turn in turns.values():
-                group.create_task(_look(turn))
-        yield turns
+        await _looked(turns.values())
+        yield Killed(turns, pairs)
         stage.forgive_probes()
         stage.check()
 
@@ -186,11 +201,25 @@ async def _reached(reach: Reach, turn: Turn) -> None:
     await reach(turn)
 
 
+async def _until_the_next(turn: Turn, words: str, *, applied: bool) -> None:
+    """Let another message wait behind the turn, and return when the bot has sent its answer."""
+    hold = await turn.hold(None, 0)
+    await turn.chat.send(words)
+    turn.hang("sendMessage", applied=applied, words="forget" if words == "/help" else "as can be")
+    hold.release()
+    await until(lambda: len(turn.stage.tg.calls_of("sendMessage", chat=turn.chat)) == 2)
+
+
+async def _looked(turns: Iterable[Turn]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for turn in turns:
+            group.create_task(_look(turn))
+
+
 async def _look(turn: Turn) -> None:
     """Ask for the memories once the answer is there, and keep what is seen after the question."""
     await turn.chat.answer_after(turn.question, 60, containing=turn.end)
-    await turn.chat.answer_after(await turn.chat.send("/memory"), 60)
-    turn.seen = turn.chat.transcript()
+    await turn.chat.answer_after(await turn.chat.send("/memory"), 60, containing=ONE_MEMORY)
 
 
 def _turn(stage: Stage, name: str) -> Turn:
@@ -214,16 +243,30 @@ def _word(request: Request) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_message_is_answered_once_when_the_bot_is_killed(turns: dict[str, Turn], name: str) -> None:
-    turn = turns[name]
+async def test_a_message_is_answered_once_when_the_bot_is_killed(killed: Killed, name: str) -> None:
+    turn = killed.turns[name]
     answer, _ = turn.chat.answers_after(turn.question)
     assert answer.text.startswith("I have noted")
     assert answer.text.endswith(turn.end)
 
 
 @pytest.mark.parametrize("name", NAMES)
-async def test_its_fact_is_stored_once(turns: dict[str, Turn], name: str) -> None:
-    turn = turns[name]
+async def test_its_fact_is_stored_once(killed: Killed, name: str) -> None:
+    turn = killed.turns[name]
     listed = turn.chat.visible[-1].text
-    assert listed.startswith("I remember 1 thing here:")
+    assert listed.startswith(ONE_MEMORY)
     assert listed.count(turn.word) == 1
+
+
+@pytest.mark.parametrize("applied", [True, False])
+@pytest.mark.parametrize("words", NEXT)
+async def test_an_unconfirmed_answer_takes_no_earlier_ones_place(
+    killed: Killed, words: str, applied: bool
+) -> None:
+    """A command's answer may come twice then, an answer may not."""
+    turn = killed.pairs[words, applied]
+    answer, *others = [message.text for message in turn.chat.answers_after(turn.question)]
+    following = [text for text in others if not text.startswith(ONE_MEMORY)]
+    assert answer.endswith(turn.end)
+    assert all("as can be" in text or "forget these" in text for text in following)
+    assert len(following) == 1 or (words == "/help" and following)

@@ -69,6 +69,7 @@ class Rig:
             limits=limits or Limits(),
             on_text=self.reply.write,
             on_tool=lambda call: self.reply.note(call.name),
+            on_usage=lambda _: None,
         )
 
 

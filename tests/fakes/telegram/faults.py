@@ -19,7 +19,7 @@ class Kind(StrEnum):
     """What happens to the call."""
 
     ERROR = "error"  # refused, nothing is applied
-    PAGE = "page"  # the same with an HTML page of a proxy
+    PAGE = "page"  # a proxy answers in place of the Bot API; `description` is the body
     RESET = "reset"  # the connection is torn
     HANG = "hang"  # no response ever comes
     SLOW = "slow"  # the response comes late
@@ -43,7 +43,7 @@ class Fault:
                 body = error_body(self.status, self.description, self.parameters)
                 return web.json_response(body, status=self.status)
             case Kind.PAGE:
-                return web.Response(status=self.status, text=HTML_502, content_type="text/html")
+                return web.Response(status=self.status, text=self.description, content_type="text/html")
             case Kind.RESET:
                 await tear(request)
             case Kind.HANG:
@@ -128,9 +128,9 @@ def server_error(status: int = 500, description: str = "Internal Server Error") 
     return Fault(Kind.ERROR, status, description)
 
 
-def bad_gateway() -> Fault:
-    """A 502 whose body is a page of a proxy, not JSON."""
-    return Fault(Kind.PAGE, 502)
+def bad_gateway(body: str = HTML_502, *, applied: bool = False) -> Fault:
+    """A 502 of a proxy, which says nothing about whether the call took effect behind it."""
+    return Fault(Kind.PAGE, 502, body, applied=applied)
 
 
 def reset(*, applied: bool = False) -> Fault:

@@ -1,0 +1,92 @@
+"""The Russian and English phrases by which people ask for what is remembered."""
+
+from __future__ import annotations
+
+from bot.wording import END, QUESTION_WORD, any_of, pattern
+
+_LAST = any_of(
+    "кто | что | где | куда | откуда | когда | какой | какая | какое | какие | сколько | почему | как"
+)
+ASKS = pattern(r"\?[^\w?]*$|\?(?=\s)|(?<!\w)", _LAST, r"\W*$")
+"""A question mark where a sentence ends, or a word that asks at the end of all: "а рост какой"."""
+
+OPENER = pattern(
+    "(?:",
+    any_of(
+        "а | и | ну | но | так | слушай | интересно | кстати | and | so | but | well | ok | hey | please",
+        "by the way",
+    ),
+    r"[\s,]+)+",
+)
+_ABOUT = any_of("о | об | обо | про | about | of")
+BEGINS_ASKING = pattern(QUESTION_WORD)
+# What begins like a question and is none: "when I was small, we lived in Omsk", "what I like most is tea".
+TELLS = pattern(
+    "(?:когда|when)\\s[^,]+,|что\\s+касается",
+    rf"|как\s+{any_of('правило | обычно | только | оказалось | выяснилось | известно')}{END}",
+    rf"|как\s+{any_of('и | раз | будто | ни странно')}{END}",
+    rf"|как\s+(?:я\s+)?(?:уже\s+)?{any_of('говорил | говорила | сказал | сказала | писал | писала')}{END}",
+    rf"|what\s+an?\s",
+    rf"|{any_of('what | where | when | why | how')}\s+{any_of('i | we | you | he | she | they | it')}\s",
+)
+_PRONOUN = any_of(
+    "i | you | we | he | she | it | they | my | our | his | her | their | your | the | there | anyone"
+)
+INVERSION = pattern(
+    any_of("is | are | was | were | does | did"),
+    r"\s|",
+    any_of("am | do | can | could | should | would | will | has | have | had"),
+    rf"\s+{_PRONOUN}\s|\w+\s+ли\s",
+)
+_MINE = any_of(
+    "мой | моя | мо[её] | мои | мою | моего | моей | моих | наш | наша | наше | наши | нашу | все мои",
+    "my | our | all | everything",
+)
+RECALL = pattern(
+    "(?:",
+    any_of("скажи | скажите | подскажи | подскажите | напомни | напомните | вспомни | вспомните"),
+    rf"(?:\s+мне)?{END}[\s,:]*(?:{_ABOUT}\s+)?",
+    "|",
+    any_of("помнишь | помните | ты помнишь | не помнишь | ты не помнишь | вы помните"),
+    rf"(?:\s+ли)?(?:\s+ты)?{END}[\s,]*(?:{_ABOUT}\s+)?",
+    "|",
+    any_of("знаешь | знаете | ты знаешь | не знаешь | ты не знаешь | вы знаете"),
+    rf"(?:\s+ли)?(?:\s+ты)?[\s,]+(?:{_ABOUT}\s+|(?={QUESTION_WORD})|(?={_MINE}{END}))",
+    "|",
+    # Who has forgotten something wants to hear it.
+    rf"(?:я\s+)?{any_of('не помню | забыл | забыла | не знаю | не могу вспомнить')},?\s+",
+    rf"(?={QUESTION_WORD})(?!\w+\s+\w+(?:ть|ти|чь){END})",
+    "|",
+    any_of(
+        "i forgot | i have forgotten | i['’]ve forgotten | i can['’]?t remember",
+        "i don['’]?t remember | i don['’]?t know | i do not know | don['’]?t remember",
+    ),
+    rf"\s+(?={QUESTION_WORD})(?!\w+\s+to\s)",
+    "|",
+    rf"что\s+(?:(?:ты|вы)\s+)?{any_of('знаешь | знаете | помнишь | помните | известно')}\s+{_ABOUT}\s+",
+    "|",
+    rf"расскажи(?:те)?(?:\s+мне)?\s+{_ABOUT}\s+",
+    "|",
+    rf"{any_of('найди | поищи | покажи | назови | перечисли')}(?:те)?(?:\s+мне)?\s+",
+    "|",
+    any_of(
+        "what do you know about | what do you remember about | find | show me | search for | search | look up"
+    ),
+    r"\s+|do\s+you\s+(?:know|remember)\s+",
+    rf"(?:{_ABOUT}\s+)?|{any_of('tell me | list | show | name | give me')}\s+(?={_MINE}{END})",
+    rf"|tell\s+me\s+(?:about\s+|(?={QUESTION_WORD}))|remind\s+me\s+(?:{_ABOUT}\s+)?|remember\s+",
+    ")",
+)
+EVERYTHING = pattern(
+    "(?:",
+    any_of(
+        rf"{any_of('знаешь | помнишь | знаете | помните')} {any_of('обо мне | про меня')}",
+        rf"{any_of('обо мне | про меня')} {any_of('знаешь | помнишь | знаете | помните')}",
+        "вс[её],? что ты знаешь | вс[её],? что ты помнишь | вс[её],? что знаешь | вс[её],? что помнишь",
+        "расскажи обо мне | расскажи про меня | расскажи вс[её] | кто я",
+        "know about me | remember about me | everything you know | everything you remember",
+        "tell me about me | tell me about myself | who am i",
+    ),
+    END,
+    ")",
+)
