@@ -37,7 +37,7 @@ class UpdateState(StrEnum):
     FAILED = "failed"  # given up: it cannot be read, or MAX_STARTS attempts ended without an end
 
 
-class Start(StrEnum):
+class Attempt(StrEnum):
     """What is to be done with an update that somebody wants to begin with."""
 
     BEGUN = "begun"  # work on it; the attempt is counted
@@ -98,18 +98,18 @@ class Inbox:
         async with self._database.read() as conn:
             return [_item(row) for row in await conn.execute(query)]
 
-    async def started(self, item_id: int) -> Start:
+    async def started(self, item_id: int) -> Attempt:
         """Count an attempt before the work begins, or say why there may be none."""
         one_of_mine = self._waiting & (inbox.c.id == item_id)
         attempt = sa.update(inbox).where(one_of_mine).values(attempts=inbox.c.attempts + 1)
         async with self._database.write() as conn:
             if (await conn.execute(attempt.where(inbox.c.attempts < MAX_STARTS))).rowcount:
-                return Start.BEGUN
+                return Attempt.BEGUN
             given_up = (await conn.execute(self._end(item_id, UpdateState.FAILED))).rowcount
         if not given_up:
-            return Start.OVER
+            return Attempt.OVER
         log.error("an update was given up", extra={"item": item_id, "attempts": MAX_STARTS})
-        return Start.GIVEN_UP
+        return Attempt.GIVEN_UP
 
     async def released(self, item_id: int) -> None:
         """The work was stopped in good order, so this attempt does not count against the update."""

@@ -35,24 +35,36 @@ class Notices:
         except StorageError as error:
             log.warning("a sent message was not recorded", extra={"error": type(error).__name__})
 
-    async def taken(self, chat_id: int, above: int) -> frozenset[int]:
-        """Return which ids above this one belong to answers and notices in the chat."""
-        mine = (notices.c.channel == self.channel, notices.c.chat_id == chat_id)
-        queries = (
-            sa.select(notices.c.platform_id).where(*mine, notices.c.platform_id > above),
-            self._answers.where(outgoing.c.chat_id == chat_id, outgoing.c.platform_id > above),
-        )
+    async def taken(self, above: int, question: int) -> frozenset[int]:
+        """Return which ids above this one are known to belong to something, in any chat.
+
+        Questions are looked for from this one on, which is given by its number in the database.
+        """
+        said = sa.select(notices.c.platform_id).where(notices.c.channel == self.channel)
+        asked = sa.select(messages.c.source).where(self._mine, messages.c.id >= question)
         async with self._database.read() as conn:
-            return frozenset([found for query in queries for found in (await conn.execute(query)).scalars()])
+            ids = set((await conn.execute(said.where(notices.c.platform_id > above))).scalars())
+            ids |= set((await conn.execute(self._answers.where(outgoing.c.platform_id > above))).scalars())
+            ids |= {_id_in(source) for source in (await conn.execute(asked)).scalars()}
+        return frozenset(each for each in ids if each > above)
 
     async def newest(self) -> int:
-        """Return the highest id that is known of any chat; 0 for none."""
+        """Return the highest id that is known of an answer or a notice; 0 for none."""
         said = sa.select(notices.c.platform_id).where(notices.c.channel == self.channel)
         known = sa.union_all(said, self._answers).subquery()
         async with self._database.read() as conn:
             return max(0, await conn.scalar(sa.select(sa.func.max(known.c.platform_id))) or 0)
 
     @property
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return messages.c.source.startswith(f"{self.channel}:", autoescape=True)
+
+    @property
     def _answers(self) -> sa.Select[tuple[int]]:
         joined = sa.select(outgoing.c.platform_id).join(messages, messages.c.id == outgoing.c.message_id)
-        return joined.where(messages.c.source.startswith(f"{self.channel}:", autoescape=True))
+        return joined.where(self._mine)
+
+
+def _id_in(source: str) -> int:
+    number = source.rpartition(":")[2]
+    return int(number) if number.isdecimal() else 0

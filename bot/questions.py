@@ -26,7 +26,7 @@ TELLS = pattern(
     rf"|как\s+{any_of('правило | обычно | только | оказалось | выяснилось | известно')}{END}",
     rf"|как\s+{any_of('и | раз | будто | ни странно')}{END}",
     rf"|как\s+(?:я\s+)?(?:уже\s+)?{any_of('говорил | говорила | сказал | сказала | писал | писала')}{END}",
-    rf"|what\s+an?\s",
+    r"|what\s+an?\s",
     rf"|{any_of('what | where | when | why | how')}\s+{any_of('i | we | you | he | she | they | it')}\s",
 )
 _PRONOUN = any_of(

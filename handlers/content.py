@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from aiogram.enums import ContentType
 from aiogram.types import (
     Chat,
     Message,
@@ -25,12 +26,12 @@ ASSISTANT = "assistant"
 
 def attachments(message: Message) -> tuple[Attachment, ...]:
     """Return the file that came with a message; of a picture the largest form."""
-    kind = message.content_type
+    kind = ContentType(message.content_type).value
     file: Any = message.photo[-1] if message.photo else getattr(message, kind, None)
     if not hasattr(file, "file_id"):
         return ()
     name = getattr(file, "file_name", None) or ""
-    return (Attachment(kind=str(kind), file_id=file.file_id, name=name, size=file.file_size),)
+    return (Attachment(kind=kind, file_id=file.file_id, name=name, size=file.file_size),)
 
 
 def quoted(message: Message, bot_id: int) -> str:

@@ -6,8 +6,9 @@ import asyncio
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from aiogram.enums import ChatAction
 from aiogram.exceptions import (
@@ -23,7 +24,7 @@ from aiogram.methods import AnswerCallbackQuery, DeleteMessage, SendChatAction, 
 from handlers.connection import CALL_SECONDS
 from handlers.lane import ALL_BURST, ALL_PER_SECOND, Bucket, Lane, backoff
 from handlers.refusals import ChatBlocked, MessageGone, Unconfirmed, says, simpler, was_refused
-from handlers.requests import Outgoing, edit_text, send_text
+from handlers.requests import Call, Outgoing, edit_text, send_text
 from handlers.split import Part
 
 log = logging.getLogger(__name__)
@@ -31,17 +32,11 @@ log = logging.getLogger(__name__)
 COSMETIC_SECONDS = 10
 """How long typing, a callback's answer or an intermediate edit may take."""
 
-_MANY_LANES = 2000
-
-
 Keep: TypeAlias = Callable[[int, int], Awaitable[None]]
 """Gets a chat and the id of a message in it."""
 
-
-class Call(Protocol):
-    """Carries out one method of the Bot API, as `aiogram.Bot` does."""
-
-    async def __call__(self, method: Any, request_timeout: int | None = None) -> Any: ...
+_MANY_LANES = 2000
+_SEEN = 2000
 
 
 class Gate:
@@ -68,6 +63,7 @@ class Gate:
         self._sleep = sleep
         self._lanes: dict[int, Lane] = {}
         self._all = Bucket(now(), ALL_PER_SECOND, ALL_BURST)
+        self._seen: deque[int] = deque(maxlen=_SEEN)
         self.newest = 0
         """The highest id of a message seen so far: Telegram numbers those of all private chats in one row."""
 
@@ -76,11 +72,11 @@ class Gate:
 
         Raises ChatBlocked, and Unconfirmed when it is unknown whether the message has arrived.
         """
-        return self._sent(out, await self._deliver(out, send_text, repeatable=False))
+        return self._sent(await self._deliver(out, send_text, repeatable=False))
 
     async def tell(self, out: Outgoing) -> int:
         """Send what had better come twice than not at all, and return its id. Raises ChatBlocked."""
-        message_id = self._sent(out, await self._deliver(out, send_text, repeatable=True))
+        message_id = self._sent(await self._deliver(out, send_text, repeatable=True))
         if self._keep:
             await self._keep(out.chat_id, message_id)
         return message_id
@@ -97,7 +93,7 @@ class Gate:
 
         def shape(out: Outgoing) -> TelegramMethod[Any]:
             # Looked up as late as this, because another message to this chat may have been waited for.
-            if message_id in self._lane(out.chat_id).sent:
+            if message_id in self._seen:
                 raise MessageGone
             return edit_text(out, message_id)
 
@@ -106,7 +102,7 @@ class Gate:
     async def try_send(self, out: Outgoing) -> int | None:
         """Send a cosmetic message: its id, or ``None`` when it was shed. Raises Unconfirmed."""
         result = await self._attempt(out.chat_id, send_text(out))
-        return None if result is None else self._sent(out, result)
+        return None if result is None else self._sent(result)
 
     async def try_edit(self, out: Outgoing, message_id: int) -> bool:
         """Make a cosmetic edit; false when it was shed or its outcome is unknown."""
@@ -120,7 +116,7 @@ class Gate:
         method = DeleteMessage(chat_id=chat_id, message_id=message_id)
         try:
             await self._deliver(Outgoing(chat_id, Part("")), lambda _: method, repeatable=True)
-        except TelegramBadRequest:
+        except (TelegramBadRequest, MessageGone):
             log.info("a message could not be deleted", extra={"chat": chat_id})
 
     async def typing(self, chat_id: int, thread_id: int | None = None) -> None:
@@ -144,8 +140,9 @@ class Gate:
             log.info("a callback was not answered", extra={"error": type(error).__name__})
 
     def saw(self, message_id: int) -> None:
-        """Take note of a message of a private chat."""
+        """Take note of a message of a private chat, whoever wrote it."""
         self.newest = max(self.newest, message_id)
+        self._seen.append(message_id)
 
     def slowness(self, chat_id: int) -> int:
         """By which factor cosmetic traffic should slow down after Telegram said that it is too much."""
@@ -159,9 +156,8 @@ class Gate:
         """The person has written or started the bot again."""
         self._lane(chat_id).blocked = False
 
-    def _sent(self, out: Outgoing, result: Any) -> int:
+    def _sent(self, result: Any) -> int:
         message_id = int(result["message_id"])
-        self._lane(out.chat_id).sent.append(message_id)
         self.saw(message_id)
         return message_id
 

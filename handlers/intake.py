@@ -13,7 +13,7 @@ from aiogram import Bot, Dispatcher
 from aiogram.exceptions import TelegramUnauthorizedError
 from aiogram.types import Update
 
-from bot.inbox import Inbox, InboxItem, RawUpdate, Start
+from bot.inbox import Attempt, Inbox, InboxItem, RawUpdate
 from bot.metrics import Metrics
 from handlers.errors import GIVEN_UP
 from handlers.markup import sayable
@@ -71,12 +71,12 @@ class Intake:
             await self._inbox.failed(work.item_id, type(error).__name__)
 
     async def _begin(self, work: Work) -> bool:
-        start = await self._inbox.started(work.item_id)
-        if start is Start.BEGUN:
+        attempt = await self._inbox.started(work.item_id)
+        if attempt is Attempt.BEGUN:
             self._stages[work.item_id] = _Stage.BEGUN
-        elif start is Start.GIVEN_UP:
+        elif attempt is Attempt.GIVEN_UP:
             await self._feed(work, given_up=True)
-        return start is Start.BEGUN
+        return attempt is Attempt.BEGUN
 
     async def _process(self, work: Work) -> None:
         if self._stages[work.item_id] is _Stage.BEGUN:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
 from dataclasses import dataclass, field
 
 BURST = 3.0
@@ -17,8 +16,6 @@ ALL_PER_SECOND = 25.0
 """What a bot may send in all its chats; Telegram's own limit is said to be about thirty."""
 
 LONGEST_PAUSE = 30.0
-
-_KEPT = 100
 
 
 @dataclass(slots=True)
@@ -64,14 +61,13 @@ class Bucket:
 
 @dataclass(slots=True)
 class Lane:
-    """What is known about sending to one chat; the newest ids that were sent there stand in `sent`."""
+    """What is known about sending to one chat. Times are seconds of a monotonic clock."""
 
     bucket: Bucket
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     flooded_until: float = float("-inf")
     floods: int = 0  # how often in a row Telegram said that it is too much
     blocked: bool = False
-    sent: deque[int] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def pause(self, now: float) -> float:
         """Return how long a call that matters has to wait; at most 0 when it may go."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from aiogram.methods import EditMessageText, SendMessage, TelegramMethod
 from aiogram.types import InlineKeyboardMarkup, LinkPreviewOptions, MessageEntity
@@ -11,6 +11,12 @@ from aiogram.types import InlineKeyboardMarkup, LinkPreviewOptions, MessageEntit
 from handlers.split import Part
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+
+
+class Call(Protocol):
+    """Carries out one method of the Bot API, as `aiogram.Bot` does."""
+
+    async def __call__(self, method: Any, request_timeout: int | None = None) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)

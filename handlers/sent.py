@@ -50,8 +50,8 @@ class SentParts:
         return [] if question is None else await self._store.outgoing(self._chat_id, question)
 
     async def free(self, after: int, limit: int) -> list[int]:
-        """Return the first ids above `after` that belong to nothing the bot has sent. Raises StorageError."""
-        taken = await self._notices.taken(self._chat_id, after)
+        """Return the first ids above `after` of which nobody knows what they are. Raises StorageError."""
+        taken = await self._notices.taken(after, await self._question() or 0)
         return list(islice((each for each in count(after + 1) if each not in taken), limit))
 
     async def record(self, part: int, platform_id: int) -> None:

@@ -14,7 +14,7 @@ from memory.types import Status
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A chat by its number: active memories, messages that still have text, and when the last of both came."""
+    """A chat by its number: active memories, messages that have text, and when the last of both came."""
 
     chat_id: int
     memories: int

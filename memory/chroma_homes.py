@@ -22,12 +22,13 @@ from memory.chroma import (
     server_client,
     stored,
 )
-from memory.errors import ConfigError, IndexDamaged, IndexUnavailable
+from memory.errors import ConfigError, IndexDamaged, IndexLost, IndexUnavailable
 from memory.index_probe import COLLECTION, is_sound
 from memory.seal import break_seal, seal
 
 SERVER_SECONDS = 10.0
 _OPENING = "opening"
+_MAKING = "making"
 
 
 class EmbeddedHome:
@@ -131,7 +132,11 @@ class ServerHome:
 def _create(path: Path) -> Opened:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(mode=0o700, parents=True)
-    return _sealing(path, created(embedded_client(path), COLLECTION))
+    marker = path / _MAKING
+    marker.touch()
+    opened = created(embedded_client(path), COLLECTION)
+    marker.unlink()
+    return _sealing(path, opened)
 
 
 def _open(path: Path, abandoned: threading.Event) -> Opened:
@@ -140,8 +145,10 @@ def _open(path: Path, abandoned: threading.Event) -> Opened:
     The marker stays behind when this process dies while it opens, so that it does so only once.
     """
     marker = path / _OPENING
-    if not path.is_dir() or marker.exists():
-        raise IndexDamaged("The vector index is missing or could not be opened before; it is built anew.")
+    if not path.is_dir() or (path / _MAKING).exists():
+        raise IndexLost("There is no vector index yet; it is made now.")
+    if marker.exists():
+        raise IndexDamaged("The vector index could not be opened before; it is built anew.")
     if break_seal(path) is False or not is_sound(path, abandoned):
         raise IndexDamaged("The files of the vector index are damaged; it is built anew.")
     marker.touch()

@@ -59,3 +59,7 @@ class IndexUnavailable(MnemogramError):
 
 class IndexDamaged(IndexUnavailable):
     """The vector index is lost or broken and has to be built anew."""
+
+
+class IndexLost(IndexDamaged):
+    """The vector index is not there, or a process died before it had made the whole of it."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.errors import IndexDamaged
+from memory.errors import IndexDamaged, IndexLost
 from memory.ports import VectorIndex
 from memory.vector_rows import Cursor, VectorRows
 
@@ -115,6 +115,9 @@ class IndexCopies:
             except BaseException:
                 await index.close()
                 raise
+        except IndexLost:
+            log.info("the vector index is not there and is made anew", extra={"index": cursor.index_id})
+            return None
         except IndexDamaged:
             log.warning("the vector index is broken and is built anew", extra={"index": cursor.index_id})
             return None

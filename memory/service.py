@@ -116,7 +116,7 @@ class MemoryService:
         return await self._memories.get(chat_id, memory_id)
 
     async def matching(self, chat_id: int, text: str) -> Sequence[Memory]:
-        """Return the active memories that contain these words as they stand."""
+        """Return the active memories that these words mean: see `memory.matching`."""
         return await self._memories.matching(chat_id, clean(text))
 
     async def update(

@@ -145,7 +145,8 @@ outgoing = sa.Table(
     sa.Index(None, "chat_id", "platform_id"),
 )
 
-# The same of what was said besides answers, so that nothing is put in its place. `channel` is a messenger's bot.
+# The same of what was said besides answers, so that nothing is put in its place; `channel` is one bot of one
+# messenger.
 notices = sa.Table(
     "notices",
     metadata,

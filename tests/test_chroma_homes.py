@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memory import chroma_homes, index_probe
 from memory.chroma_homes import EmbeddedHome
-from memory.errors import IndexDamaged
+from memory.errors import IndexDamaged, IndexLost, IndexUnavailable
 from memory.ports import IndexEntry
 from memory.types import MemoryType, Vector
 
@@ -129,6 +130,64 @@ async def test_an_opening_that_nobody_waits_for_leaves_nothing_open(directory: P
     index = await home.open(NAME)
     assert len(await index.ids()) == COUNT
     await index.close()
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["kill -TERM $$", "kill -INT $$", "kill -KILL $$", "exit 1"],
+    ids=["terminated", "interrupted", "killed", "not able to begin"],
+)
+async def test_a_look_at_it_that_was_ended_by_others_says_nothing_about_the_index(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(index_probe, "_command", lambda _: ["/bin/sh", "-c", end])
+        with pytest.raises(IndexUnavailable) as refusal:
+            await EmbeddedHome(directory).open(NAME)
+
+    assert not isinstance(refusal.value, IndexDamaged)
+    index = await EmbeddedHome(directory).open(NAME)
+    assert await index.ids() == set(range(COUNT))
+    await index.close()
+
+
+@pytest.mark.parametrize("end", ["kill -SEGV $$", "kill -ABRT $$", "exec sleep 60"])
+async def test_an_index_that_kills_or_stops_whoever_looks_at_it_is_damaged(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(index_probe, "_command", lambda _: ["/bin/sh", "-c", end])
+    monkeypatch.setattr(index_probe, "PROBE_SECONDS", 2.0)
+
+    with pytest.raises(IndexDamaged):
+        await EmbeddedHome(directory).open(NAME)
+
+
+async def test_a_look_that_takes_long_is_waited_for_while_it_goes_on(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = "for each in 1 2 3 4 5 6; do echo; sleep 0.5; done"
+    monkeypatch.setattr(index_probe, "_command", lambda _: ["/bin/sh", "-c", slow])
+    monkeypatch.setattr(index_probe, "PROBE_SECONDS", 2.0)
+
+    index = await EmbeddedHome(directory).open(NAME)
+    await index.close()
+
+
+async def test_an_index_whose_making_was_cut_off_is_lost_and_not_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut_off(*_: object) -> None:
+        raise RuntimeError("cut off")
+
+    home = EmbeddedHome(tmp_path)
+    monkeypatch.setattr(chroma_homes, "created", cut_off)
+    with pytest.raises(IndexDamaged):
+        await home.create(NAME)
+
+    with pytest.raises(IndexLost):
+        await home.open(NAME)
+    with pytest.raises(IndexLost):
+        await home.open("memories-2")
 
 
 async def test_a_removed_index_leaves_no_file_and_strays_are_seen(directory: Path) -> None:

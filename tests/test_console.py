@@ -216,6 +216,12 @@ async def test_without_an_undo_window_it_always_asks_and_erases(tmp_path: Path) 
         assert await talk("y") == "Erased for good: 1 memory."
 
 
+async def test_less_than_a_minute_is_told_as_one(tmp_path: Path) -> None:
+    async with talking(tmp_path, undo_minutes=0.5) as talk:
+        await talk("my dog is called Biscuit")
+        assert "For 1 minute /undo" in await talk("/forget 1")
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -235,7 +241,7 @@ async def test_new_begins_a_new_session_and_keeps_memories(talk: Talk) -> None:
     await talk("my dog is called Biscuit")
 
     assert await talk("/new") == "A new conversation begins. What I remember stays."
-    assert await talk("/new") == "This already is a new conversation."
+    assert await talk("/new") == "This is already a new conversation."
     assert "Biscuit" in await talk("what is my dog called?")
     assert len(await talk.app.sessions.recent(1)) == 2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -12,17 +11,18 @@ import pytest
 from aiogram import Router
 from aiogram.dispatcher.event.handler import CallableObject
 
-from bot.inbox import Inbox
+from bot.notices import Notices
 from handlers import run_telegram
 from handlers.gate import Gate
 from handlers.run import build_router, resources
-from memory.errors import ConfigError, StorageError
+from memory.errors import ConfigError
 from memory.types import Origin
 from tests.fakes.model import ScriptedModel, hangs, says
 from tests.fakes.telegram import Chat, FakeTelegram
 from tests.telegram_app import (
     ANNA,
     BORIS,
+    CHANNEL,
     FAST,
     TelegramApp,
     bot_for,
@@ -120,7 +120,7 @@ async def test_a_forwarded_message_is_nothing_the_person_said(
     async with running(app):
         await chat.answer_after(await chat.send("I am a doctor", forward_origin=origin), containing="I see.")
 
-    stored = await app.sessions.message_by_source(ANNA, "tg:1")
+    stored = await app.sessions.message_by_source(ANNA, f"{CHANNEL}:1")
     assert stored is not None
     assert stored.origin is Origin.FORWARDED
 
@@ -175,7 +175,14 @@ async def test_the_menu_of_commands_is_set_in_both_languages(tg: FakeTelegram, a
         await tg.world.changed.until(lambda: len(tg.world.commands) == 2, 5)
 
     menus = {language: commands for (_, language), commands in tg.world.commands.items()}
-    assert [command["command"] for command in menus[""]] == ["memory", "forget", "new", "stop", "help"]
+    assert [command["command"] for command in menus[""]] == [
+        "memory",
+        "forget",
+        "undo",
+        "new",
+        "stop",
+        "help",
+    ]
     assert "что я помню" in menus["ru"][0]["description"]
 
 
@@ -271,36 +278,19 @@ async def test_a_stop_lets_a_running_answer_end(
     assert stored.delivered
 
 
-async def test_a_fault_in_a_handler_is_one_polite_sentence(
-    chat: Chat, app: TelegramApp, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_two_bots_on_one_data_directory_answer_their_own_first_messages(
+    tg: FakeTelegram, chat: Chat, tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("secret words")
+    script(model, says("From the first."), says("From the second."))
+    async with telegram_app(config_for(tg), tmp_path, model) as app, running(app):
+        await chat.answer_after(await chat.send("Hello"), containing="From the first.")
 
-    monkeypatch.setattr(app.conversation, "answer", broken)
-    with caplog.at_level(logging.DEBUG, logger="handlers"):
-        async with running(app):
-            await chat.answer_after(await chat.send("Hello"), containing="That did not work")
-            await chat.answer_after(await chat.send("/help"), containing="/memory")
+    async with FakeTelegram(token="43:another-bot") as another:
+        other = another.private_chat(ANNA)
+        async with telegram_app(config_for(another), tmp_path, model) as app, running(app):
+            await other.answer_after(await other.send("Hello"), containing="From the second.")
 
-    assert len(chat.visible) == 2
-    assert not any("secret words" in record.getMessage() for record in caplog.records)
-
-
-async def test_what_cannot_be_stored_now_waits_for_the_next_start(
-    tg: FakeTelegram, chat: Chat, app: TelegramApp, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def full(*_: object, **__: object) -> None:
-        raise StorageError("The disk is full.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(app.conversation, "answer", full)
-        async with running(app):
-            await chat.answer_after(await chat.send("Hello"), containing="cannot store")
-
-    script(model, says("Here I am."))
-    async with running(app):
-        await chat.wait_for(lambda seen: seen[-1].text == "Here I am.")
+    assert [message.message_id for message in (*chat.messages, *other.messages)] == [1, 2, 1, 2]
 
 
 async def test_a_wrong_token_ends_the_run_with_a_sentence(
@@ -314,7 +304,8 @@ async def test_a_wrong_token_ends_the_run_with_a_sentence(
 
 async def test_every_parameter_of_every_handler_exists(tg: FakeTelegram, app: TelegramApp) -> None:
     bot = bot_for(tg)
-    known = {*resources(app, Gate(bot), FAST), "queues", "person", "command", "callback_data", "bot"}
+    notices = Notices(app.database, CHANNEL)
+    known = {*resources(app, Gate(bot), notices, FAST), "queues", "person", "command", "callback_data", "bot"}
 
     for handler in handlers_of(build_router()):
         _event, *others = inspect.signature(handler.callback).parameters.values()
@@ -328,23 +319,3 @@ def handlers_of(router: Router) -> Iterator[CallableObject]:
     for below in router.chain_tail:
         for observer in below.observers.values():
             yield from observer.handlers
-
-
-async def test_a_command_that_was_answered_before_a_crash_is_not_answered_again(
-    tg: FakeTelegram, chat: Chat, app: TelegramApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Inbox, "done", cut_off)
-        async with running(app):
-            await chat.answer_after(await chat.send("/help"))
-
-    async with running(app):
-        await chat.answer_after(await chat.send("/new"), containing="already")
-    tg.refusals.clear()
-
-    assert len(chat.visible) == 2
-
-
-async def cut_off(*_: object) -> None:
-    """Leave an update in the inbox as a process does that is killed before it can mark it done."""
-    raise StorageError("The process was killed.")

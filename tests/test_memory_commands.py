@@ -11,6 +11,7 @@ import pytest
 from bot.inbox import Inbox
 from handlers.keyboards import MAX_INLINE, Act, Forget, Page, Shelf
 from memory.errors import StorageError
+from memory.types import MemoryType, NewMemory, Origin
 from tests.fakes.model import ScriptedModel, hangs
 from tests.fakes.telegram import Chat, FakeTelegram
 from tests.telegram_app import (
@@ -74,6 +75,26 @@ async def test_memory_has_pages(chat: Chat, app: TelegramApp) -> None:
         await chat.press(shown, "▶")
         await chat.wait_for(lambda seen: seen[0].labels == ["◀"])
         assert "number 0" in shown.text
+
+
+async def test_a_page_that_is_too_long_for_one_message_goes_on_in_the_next(
+    chat: Chat, app: TelegramApp
+) -> None:
+    news = [
+        NewMemory(ANNA, f"Thing number {number}", MemoryType.FACT, Origin.PERSON, speaker="Anna " * 200)
+        for number in range(20)
+    ]
+    for new in news:
+        await app.memory.remember(new)
+    async with running(app):
+        await chat.answer_after(await chat.send("/memory"))
+        await chat.wait_for(lambda seen: seen[-1].labels == ["▶"])
+        last = chat.visible[-1]
+        await chat.press(last, "▶")
+        await chat.wait_for(lambda seen: seen[-1].labels == ["◀", "▶"])
+
+    after = "\n".join(message.text for message in chat.visible if message.message_id >= last.message_id)
+    assert all(f"Thing number {number}\n" in f"{after}\n" for number in range(4, 12))
 
 
 @pytest.mark.parametrize("command", ["/memory search Biscuit", "/memory Biscuit", "/memory поиск biscuit"])

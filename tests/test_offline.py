@@ -12,6 +12,7 @@ import pytest
 from bot.intents import Ask, Note, Talk, intent_of
 from bot.offline import SHOWN_CHARS, OfflineModel
 from bot.ports import Completed, ModelRequest, Step, Stop, TextDelta, ToolResult, TurnInput
+from bot.tool_arguments import MAX_QUERY_CHARS
 from memory.types import Hit, Memory, MemoryType, Origin, Score, Status
 
 NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
@@ -179,7 +180,18 @@ def test_words_of_somebody_else_are_never_kept(origin: Origin) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["it is " * 4_000, "а и " * 4_000, "\n" * 4_000, "; \n" * 1_000, "привет " * 4_000]
+    "said",
+    [
+        "it is " * 4_000,
+        "а и " * 4_000,
+        "\n" * 4_000,
+        "; \n" * 1_000,
+        "привет " * 4_000,
+        "спасибо, " * 4_000,
+        "не пароль " * 4_000,
+        "код a " * 4_000,
+        "1 -" * 9_000,
+    ],
 )
 @pytest.mark.timeout(5)
 def test_a_hostile_text_is_understood_in_good_time(said: str) -> None:
@@ -267,6 +279,12 @@ async def test_a_question_that_nothing_was_recalled_for_is_searched_once() -> No
     )
     assert await after("как зовут пса?", ToolResult("", "")) == "Об этом я пока ничего не знаю."
     assert "could not search" in await after("who am I?", ToolResult("", "", is_error=True), "en")
+
+
+async def test_a_question_that_is_too_long_for_a_search_is_searched_by_its_beginning() -> None:
+    end = await completed(request("как зовут пса " + "который лает " * 200 + "?"))
+    [call] = end.calls
+    assert len(call.arguments["query"]) == MAX_QUERY_CHARS
 
 
 async def test_asked_for_everything_it_points_to_the_list() -> None:

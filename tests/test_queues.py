@@ -154,7 +154,12 @@ async def test_what_could_not_be_dealt_with_is_tried_again_before_what_came_late
     hands: Hands, background: Background
 ) -> None:
     failures: list[int] = []
-    queues = Queues(hands.handle, background.start, pause_seconds=lambda many: failures.append(many) or 0)
+
+    def none(many: int) -> float:
+        failures.append(many)
+        return 0
+
+    queues = Queues(hands.handle, background.start, pause_seconds=none)
     hands.failures = 3
     hands.free.set()
     queues.put(said(1))

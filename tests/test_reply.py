@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -34,10 +35,12 @@ from tests.fakes.telegram import (
     slow,
     too_many_requests,
 )
-from tests.telegram_app import ANNA, CHANNEL, FAST, bot_for
+from tests.telegram_app import ANNA, BORIS, CHANNEL, FAST, bot_for
 
 SOURCE = f"{CHANNEL}:1"
 EMPTY = "(nothing)"
+HASTE = 20
+"""So much faster than on the clock runs the time in which the gate keeps its pace."""
 
 
 @pytest.fixture
@@ -89,6 +92,14 @@ def question(source: str) -> Incoming:
     return Incoming(ANNA, Author(ANNA, "Anna"), "What?", NOON, source)
 
 
+def now() -> float:
+    return time.monotonic() * HASTE
+
+
+async def sleep(seconds: float) -> None:
+    await asyncio.sleep(seconds / HASTE)
+
+
 class Replies:
     """Opens replies to the one question, each as a process that has just started would."""
 
@@ -101,7 +112,7 @@ class Replies:
 
     def open(self, pace: Pace = FAST) -> TelegramReply:
         return TelegramReply(
-            Gate(self._bot, call_seconds=1),
+            Gate(self._bot, call_seconds=1, now=now, sleep=sleep),
             SentParts(self._sessions, self._notices, ANNA, SOURCE),
             self._background.start,
             chat_id=ANNA,
@@ -322,6 +333,26 @@ async def test_the_answer_to_a_command_is_not_taken_for_a_message_that_was_being
         await reply.finish("The whole answer.")
 
     assert texts(chat) == [*(f"Help {number}" for number in range(10)), "The whole answer."]
+
+
+async def test_messages_of_other_chats_do_not_hide_a_message_that_was_being_sent(
+    tg: FakeTelegram, chat: Chat, replies: Replies, bot: Bot, sessions: Sessions
+) -> None:
+    replies.question_id = (await chat.send("What?")).message_id
+    await sessions.record_outgoing(ANNA, 1, 0, on_its_way(replies.question_id))
+    boris = tg.private_chat(BORIS)
+    for number in range(10):
+        asked = await boris.send("What?")
+        incoming = Incoming(BORIS, Author(BORIS, "B."), "?", NOON, f"{CHANNEL}:{asked.message_id}")
+        turn = await sessions.begin_turn(incoming, timedelta(minutes=5))
+        answer = await Gate(bot).send(Outgoing(BORIS, Part(f"Answer {number}")))
+        await sessions.record_outgoing(BORIS, turn.message.id, 0, answer)
+    await Gate(bot).send(Outgoing(ANNA, Part("Half an ans")))
+
+    async with replies.open() as reply:
+        await reply.finish("The whole answer.")
+
+    assert texts(chat) == ["The whole answer."]
 
 
 async def test_a_message_that_a_killed_process_never_sent_is_sent(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from fluent.syntax import FluentParser
 from fluent.syntax.ast import Junk, Message, VariableReference
 from fluent.syntax.visitor import Visitor
 
-from bot.texts import LANGUAGES, date_text, known_language, text
+from bot.texts import LANGUAGES, date_text, known_language, shortened, text, whole_minutes
 
 ROOT = Path(__file__).parent.parent
 SOURCES = [path for folder in ("bot", "handlers") for path in sorted((ROOT / folder).rglob("*.py"))]
@@ -158,3 +158,21 @@ def test_russian_counts_have_their_three_forms(count: int, words: str) -> None:
 def test_days_are_written_as_people_write_them() -> None:
     assert date_text(date(2026, 3, 12), "ru") == "12 марта 2026"
     assert date_text(date(2026, 3, 12), "en") == "12 March 2026"
+
+
+@pytest.mark.parametrize(("seconds", "minutes"), [(1, 1), (30, 1), (90, 2), (600, 10)])
+def test_a_time_is_told_in_whole_minutes_and_never_as_none(seconds: int, minutes: int) -> None:
+    assert whole_minutes(timedelta(seconds=seconds)) == minutes
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("my dog", "my dog"),
+        ("my dog\n is  called", "my dog is called"),
+        ("my dog is called Biscuit", "my dog is …"),
+        ("supercalifragilistic", "supercalifragi …"),
+    ],
+)
+def test_long_words_are_shown_in_one_line_that_is_cut_between_words(words: str, shown: str) -> None:
+    assert shortened(words, 16) == shown

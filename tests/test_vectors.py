@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -20,7 +21,7 @@ from memory.index_copies import IndexCopies
 from memory.memories import Memories
 from memory.ports import IndexEntry, Purpose
 from memory.types import MemoryType, NewMemory, Origin, StoredVector
-from memory.vector_rows import VectorRows
+from memory.vector_rows import Cursor, VectorRows
 from memory.vectors import IndexState, IndexSync, open_index
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import HashEmbedder
@@ -547,6 +548,19 @@ async def test_a_damaged_index_is_noticed_and_built_anew(world: World, damage: s
     assert (await world.ask(sync, f"{FACTS[0]} 7"))[0] == ids[28]
     assert world.embedder.texts == [f"{FACTS[0]} 7"] * 2, "only the questions were embedded"
     assert [path.name for path in (world.directory / "index").iterdir()] != [index.name]
+
+
+async def test_an_index_that_was_noted_and_never_made_is_not_called_broken(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.tell(*FACTS)
+    await world.rows.begin(Cursor("embedded/memories-000001-0-abcdef", world.embedder.model_id, 0))
+
+    sync = world.chroma()
+    await sync.sync()
+
+    assert (await sync.check()).ok
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_a_sound_index_is_opened_again_after_a_kill(world: World) -> None:

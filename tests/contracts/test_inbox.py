@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from bot.inbox import MAX_STARTS, Backlog, Inbox, RawUpdate, Start
+from bot.inbox import MAX_STARTS, Attempt, Backlog, Inbox, RawUpdate
 from memory.database import Database
 from memory.tables import inbox as table
 from tests.fakes.clock import NOON, FrozenClock
@@ -101,8 +101,8 @@ async def test_an_update_that_never_comes_to_an_end_is_given_up(inbox: Inbox, da
 
     starts = [await inbox.started(item) for _ in range(MAX_STARTS + 1)]
 
-    assert starts == [Start.BEGUN, Start.BEGUN, Start.BEGUN, Start.GIVEN_UP]
-    assert await inbox.started(item) is Start.OVER
+    assert starts == [Attempt.BEGUN, Attempt.BEGUN, Attempt.BEGUN, Attempt.GIVEN_UP]
+    assert await inbox.started(item) is Attempt.OVER
     assert await inbox.pending() == []
     assert await payloads(database) == [None]
 
@@ -111,7 +111,7 @@ async def test_attempts_that_were_stopped_in_good_order_do_not_count(inbox: Inbo
     [item] = await put(inbox, [update(7)])
 
     for _ in range(MAX_STARTS + 1):
-        assert await inbox.started(item) is Start.BEGUN
+        assert await inbox.started(item) is Attempt.BEGUN
         await inbox.released(item)
     await inbox.released(item)
 
@@ -123,8 +123,8 @@ async def test_an_update_that_is_over_is_not_started_again(inbox: Inbox) -> None
     await inbox.done(done)
     await inbox.failed(failed, "ValueError")
 
-    assert await inbox.started(done) is Start.OVER
-    assert await inbox.started(failed) is Start.OVER
+    assert await inbox.started(done) is Attempt.OVER
+    assert await inbox.started(failed) is Attempt.OVER
 
 
 async def test_a_failed_update_does_not_hold_up_the_next(inbox: Inbox) -> None:
@@ -143,7 +143,7 @@ async def test_two_bots_with_one_database_do_not_see_each_others_updates(
 
     [theirs] = await put(other, [update(7)])
 
-    assert await other.started(mine) is Start.OVER
+    assert await other.started(mine) is Attempt.OVER
     await other.done(mine)
     assert [item.id for item in await inbox.pending()] == [mine]
     assert [item.id for item in await other.pending()] == [theirs]

@@ -19,8 +19,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SECONDS))
-        if item.path.is_relative_to(HERE) and "shared" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))  # or each worker would start a bot
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -16,7 +16,7 @@ from tests.e2e.stage import Stage, set_up
 from tests.fakes.anthropic import Request, last_user_text, text, tool_use
 from tests.fakes.telegram import Message
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("beside")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 CANOE, BROTHER = "Anna's canoe is painted green", "Anna's brother lives in Lisbon"
 QUESTION = "Which colour is my canoe?"

@@ -126,6 +126,19 @@ async def test_forget_by_number_can_be_taken_back(shared: Stage) -> None:
     assert _ids(await _command(anna, "/memory")) == [brother, canoe]
 
 
+async def test_undo_brings_back_what_the_model_has_forgotten(shared: Stage) -> None:
+    anna = shared.person()
+    await _told(shared, anna, "Anna's canoe is painted green")
+    [canoe] = _ids(await _command(anna, "/memory"))
+    shared.rules.when("forget my canoe", tool_use("forget_memory", {"id": canoe}), text("Gone."))
+    await anna.answer_after(await anna.send("forget my canoe"), containing="Gone.")
+    assert (await _command(anna, "/memory")).text == said_by_bot("memory-list", "en", count=0)
+
+    await _command(anna, "/undo")
+
+    assert _ids(await _command(anna, "/memory")) == [canoe]
+
+
 async def test_what_was_forgotten_is_not_recalled(shared: Stage) -> None:
     anna = shared.person()
     await _told(shared, anna, "Anna's canoe is painted green")

@@ -17,7 +17,7 @@ from tests.e2e.stage import Stage, set_up, until
 from tests.fakes.anthropic import last_user_text, text, tool_use
 from tests.fakes.telegram import Chat
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("index damage")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 Damage: TypeAlias = Callable[[Path], None]
 

@@ -17,7 +17,7 @@ from tests.e2e.stage import Stage, set_up, until
 from tests.fakes.anthropic import Answer, Hold, Request, last_user_words, text, tool_rounds, tool_use
 from tests.fakes.telegram import Call, Chat, Message, hang
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("kills")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ONE_MEMORY = said_by_bot("memory-list", "en", count=1)
 PARTIAL = 30

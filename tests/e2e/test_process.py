@@ -54,7 +54,9 @@ async def test_a_bot_that_was_killed_in_a_long_poll_goes_on_after_a_restart(
 ) -> None:
     anna = tg.private_chat(1)
     await bot.launch()
-    await anna.answer_after(await anna.send("one"))
+    first = await anna.send("one")
+    await anna.answer_after(first)
+    await tg.wait_confirmed(first.update_id)
     bot.kill()
     assert (bot.running, bot.status) == (False, -9)
     message = await anna.send("two")

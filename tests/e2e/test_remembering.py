@@ -24,7 +24,7 @@ from tests.fakes.anthropic import (
 )
 from tests.fakes.telegram import Message
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("remembering")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DOG = "Собаку Анны зовут Бублик"
 ASKED = "как зовут моего пса?"

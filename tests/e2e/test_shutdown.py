@@ -13,7 +13,7 @@ from tests.e2e.stage import Stage, set_up, until
 from tests.fakes.anthropic import Answer, Hold, Request, last_user_words, text
 from tests.fakes.telegram import Chat, Message
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("shutdown")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DRAINING = "waiting for the running turns"
 SHORT_SECONDS = 1.0

@@ -25,7 +25,7 @@ from tests.fakes.telegram import (
     too_many_requests,
 )
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("telegram faults")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 END = "That is all I know."
 PARTIAL = 20
@@ -34,6 +34,7 @@ FAULTS: Mapping[str, Fault] = {
     "is_too_early": too_many_requests(WAIT),
     "meets_a_broken_server": server_error(),
     "meets_a_broken_gateway": bad_gateway(),
+    "meets_a_gateway_that_breaks_after_it_is_carried_out": bad_gateway(applied=True),
     "is_torn_before_it_is_carried_out": reset(),
     "is_torn_after_it_is_carried_out": reset(applied=True),
     "gets_no_response_though_carried_out": hang(applied=True),

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.texts import text
+
 ROOT = Path(__file__).parent.parent.parent
 SECONDS = 60.0
 
@@ -94,7 +96,7 @@ def test_a_terminal_greets_answers_and_ends_with_ctrl_d(terminal: Terminal) -> N
     terminal.wait_for("/help")
     terminal.wait_for(">")
     terminal.type("запомни: мою собаку зовут Бублик\r")
-    terminal.wait_for("Записано, воспоминание 1: мою собаку зовут Бублик")
+    terminal.wait_for(text("offline-saved", "ru", id=1, text="мою собаку зовут Бублик"))
     terminal.wait_for(">")
     terminal.type("\x03")
     terminal.wait_for("Ctrl-C")

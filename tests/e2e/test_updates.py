@@ -12,7 +12,7 @@ from tests.e2e.stage import Stage, set_up
 from tests.fakes.anthropic import Answer, Request, last_user_words, text
 from tests.fakes.telegram import Chat, Message
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("updates")]
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 WORDS = ("first", "second", "third")
 
