@@ -16,6 +16,7 @@ _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+•–—]|\d{1,3}[.)]|[a-zа-яё]\))[ \
 # The end of a sentence with its closing quotes and brackets, and the space after it.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'»”’)\]]*\s+")
 _LAST_WORD = re.compile(r"[\w.-]+\Z")
+_WORD = re.compile(r"\s*\S+\s*")
 # Written before a name, a number or an explanation, with a full stop that ends no sentence.
 _ABBREVIATIONS = frozenset(
     """
@@ -107,14 +108,13 @@ def _is_list_number(before: str, last: str) -> bool:
 
 
 def _cuts(unit: str, size: int, overlap: int) -> Iterator[str]:
-    """Pieces of `unit` of at most `size` characters that repeat about `overlap` of the one before."""
-    start = 0
-    while len(unit) - start > size:
-        end = unit.rfind(" ", start + size // 2, start + size) + 1 or start + size
-        yield unit[start:end]
-        word = unit.find(" ", end - overlap - 1, end - 1) + 1 if overlap else 0
-        start = max(word or end - overlap, start + 1)
-    yield unit[start:]
+    """The words of `unit`; one that is too long in itself in slices small enough to be repeated."""
+    slice_size = max(1, overlap // 2) if overlap else size
+    for word in _WORD.findall(unit):
+        if len(word.rstrip()) <= size:
+            yield word
+        else:
+            yield from (word[start : start + slice_size] for start in range(0, len(word), slice_size))
 
 
 def _tail(units: list[str], overlap: int) -> list[str]:
