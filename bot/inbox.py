@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MAX_STARTS = 3
+MAX_STARTS = 5
 """How often work on one update may begin: one that kills the process must not do so for ever."""
 
 KEEP = timedelta(days=14)
