@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import sys
@@ -32,13 +33,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, asyncio.CancelledError):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has left. Python would complain once more when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has left.
+        _drop_output()
         return FAILED
     except (ConfigError, WrongUse) as error:
         return _refused(error, WRONG_USE)
     except MnemogramError as error:
         return _refused(error, FAILED)
+    except OSError as error:
+        # A file that is full has a name; our output has none.
+        if error.errno != errno.ENOSPC or error.filename:
+            return _unexpected(error)
+        _drop_output()
+        print("The output cannot be written, its disk is full; write it to another place.", file=sys.stderr)
+        return FAILED
     except Exception as error:  # noqa: BLE001  the last boundary: people get a sentence, no traceback
         return _unexpected(error)
 
@@ -79,6 +87,11 @@ def _flushed(status: int) -> int:
     if sys.stdout:  # None where the program was started without one
         sys.stdout.flush()
     return status
+
+
+def _drop_output() -> None:
+    """Send what is left to nowhere; Python would complain once more when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _refused(error: MnemogramError, status: int) -> int:

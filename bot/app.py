@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -21,10 +21,11 @@ from bot.ports import ChatModel
 from bot.web import Check, WebServer
 from memory.database import Database, open_database
 from memory.embeddings import CachedEmbedder, load_embedder
+from memory.errors import EmbedderUnavailable
 from memory.leases import Leases
 from memory.lock import DirectoryLock
 from memory.memories import Memories
-from memory.ports import Clock, Embedder, RealClock
+from memory.ports import Clock, Embedder, Purpose, RealClock
 from memory.search import Search
 from memory.service import MemoryService
 from memory.sessions import Sessions
@@ -43,6 +44,7 @@ class App:
     memory: MemoryService
     sessions: Sessions
     conversation: Conversation
+    embedder: Embedder
     index: IndexSync
     jobs: Jobs
     background: Background
@@ -51,7 +53,8 @@ class App:
     """What must hold for the process to be ready; a messenger adds its own."""
 
     async def start(self) -> None:
-        """Let the index follow and the jobs tick, until the app is closed."""
+        """Load the embedding model, let the index follow and the jobs tick, until the app is closed."""
+        self.background.start(_warm(self.embedder), "embedder")
         await self.index.start()
         self.jobs.start(timedelta(seconds=self.config.jobs.tick_seconds))
 
@@ -123,6 +126,7 @@ async def open_app(
             memory,
             sessions,
             conversation,
+            embedder,
             index,
             jobs,
             background,
@@ -153,6 +157,12 @@ async def _measure(app: App) -> None:
     waits = (app.clock.now() - backlog.oldest_at).total_seconds() if backlog.oldest_at else 0.0
     app.metrics.inbox_pending.set(backlog.pending)
     app.metrics.inbox_age.set(waits)
+
+
+async def _warm(embedder: Embedder) -> None:
+    """Let the first question not wait for the model; that it cannot be loaded is told where it is used."""
+    with suppress(EmbedderUnavailable):
+        await embedder.embed(["warm up"], Purpose.QUERY)
 
 
 async def _embedder(

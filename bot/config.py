@@ -38,7 +38,9 @@ USUAL_NAMES = {
 
 def _ids(value: object) -> object:
     """Let an environment variable name ids as "1, 2, 3", and a single id stand alone."""
-    if isinstance(value, str) and value.strip().lower() != "all":
+    if isinstance(value, str) and value.strip().lower() == "all":
+        return "all"
+    if isinstance(value, str):
         return [part for part in value.replace(",", " ").split() if part]
     return [value] if isinstance(value, int) else value
 
@@ -121,6 +123,14 @@ class Claude(Section):
 
 class Storage(Section):
     dir: Path = Path("data")
+
+    @field_validator("dir", mode="before")
+    @classmethod
+    def _named(cls, directory: object) -> object:
+        if isinstance(directory, str) and not directory.strip():
+            raise ValueError('must name a directory, for example "data"')
+        return directory
+
     database_url: SecretStr = SecretStr("")
 
     @field_validator("database_url")
@@ -254,15 +264,26 @@ def _from_environment(environ: Mapping[str, str]) -> dict[tuple[str, str], str]:
     return found
 
 
+_REASONS = {
+    "bool_parsing": "must be true or false",
+    "float_parsing": "must be a number",
+    "frozen_set_type": 'must be a list of numeric Telegram ids, like [12345678], or "all" for access.users',
+    "int_parsing": "must be a whole number, such as a numeric Telegram id",
+    "string_type": "must be a text in quotes",
+}
+"""What the validation library says in the words of a programmer, by its kinds of errors."""
+
+
 def _sentence(error: ValidationError) -> str:
     """Say what is wrong with the first faulty key, without repeating its value, which may be a secret."""
     first = error.errors(include_input=False, include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"][:2])
     if first["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(key, _known_keys(), n=1, cutoff=0.5)
-        hint = f"did you mean {close[0]}?" if close else "config.example.toml lists every key."
-        return f"The configuration has an unknown key {key}; {hint}"
-    reason = first["msg"].removeprefix("Value error, ")
+        what, known = ("key", _known_keys()) if "." in key else ("section", list(Config.model_fields))
+        close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]}?" if close else f"config.example.toml lists every {what}."
+        return f"The configuration has an unknown {what} {key}; {hint}"
+    reason = _REASONS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     if not reason.startswith(("is ", "must ")):
         reason = f"is not right: {reason[0].lower()}{reason[1:]}"
     return f"In the configuration, {key} {reason}."

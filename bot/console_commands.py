@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.conversation import Conversation
-from bot.selection import Everything, Selection, Some, means_all, take_back
+from bot.selection import Everything, Selection, Some, chosen_by, means_all, numbers_in, take_back
 from bot.texts import date_text, shortened, text, whole_minutes
-from memory.errors import MemoryNotFound
 from memory.search import RELEVANT
 from memory.service import MemoryService
 from memory.sessions import Sessions
@@ -20,6 +20,8 @@ LISTED = 10
 """Memories in one list."""
 
 _YES = ("y", "yes", "д", "да")
+_NO = ("n", "no", "н", "нет")
+_SEARCH = re.compile(r"search(?:\s+|$)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -39,6 +41,8 @@ class ConsoleCommands:
         asked, self._asked = self._asked, None
         if asked and line.casefold() in _YES:
             return await self._forgotten(asked, language)
+        if asked and line.casefold() in _NO:
+            return text("console-kept", language)
         if not line.startswith("/"):
             return None
         name, _, words = line[1:].partition(" ")
@@ -68,14 +72,21 @@ class ConsoleCommands:
         return text("console-stopped" if stopped else "console-nothing-to-stop", language)
 
     async def _memories(self, words: str, language: str) -> str:
-        if words:
+        words = _SEARCH.sub("", words, count=1)
+        if words and not numbers_in(words):
             hits = await self.memory.search(Query(self.chat_id, words, k=LISTED, floor=RELEVANT))
             found = [hit.memory for hit in hits]
             return self._listed(found, language) or text("console-not-found", language)
+        return await self._page(max(1, *numbers_in(words), 1), language)
+
+    async def _page(self, page: int, language: str) -> str:
         known = await self.memory.count(self.chat_id)
-        latest = await self.memory.list(self.chat_id, limit=LISTED)
+        offset = min(page - 1, max(0, known - 1) // LISTED) * LISTED
+        shown = await self.memory.list(self.chat_id, limit=LISTED, offset=offset)
         heading = text("console-memories", language, count=known)
-        return "\n".join(filter(None, [heading, self._listed(latest, language)]))
+        next_page = offset // LISTED + 2
+        more = text("console-more", language, page=next_page) if offset + len(shown) < known else ""
+        return "\n".join(filter(None, [heading, self._listed(shown, language), more]))
 
     async def _forget(self, words: str, language: str) -> str:
         if not words:
@@ -83,7 +94,7 @@ class ConsoleCommands:
         if means_all(words):
             self._asked = Everything(self.memory, self.chat_id)
             return text("console-forget-sure-all", language, count=await self.memory.count(self.chat_id))
-        chosen = await self._chosen(words)
+        chosen = await chosen_by(self.memory, self.chat_id, words)
         if not chosen:
             return text("console-not-found", language)
         some = Some(self.memory, self.chat_id, [memory.id for memory in chosen])
@@ -92,14 +103,6 @@ class ConsoleCommands:
         self._asked = some
         question = text("console-forget-sure", language, count=len(chosen))
         return f"{self._listed(chosen[:LISTED], language)}\n{question}"
-
-    async def _chosen(self, words: str) -> Sequence[Memory]:
-        if not words.isdecimal():
-            return await self.memory.matching(self.chat_id, words)
-        try:
-            return [await self.memory.get(self.chat_id, int(words))]
-        except MemoryNotFound:
-            return []
 
     async def _forgotten(self, chosen: Selection, language: str) -> str:
         receipt = await chosen.forget(self.undo or None)

@@ -24,7 +24,7 @@ from memory.ports import Clock
 from memory.search import RELEVANT
 from memory.service import MemoryService
 from memory.sessions import Sessions, Turn
-from memory.text import language_of
+from memory.text import clean, language_of
 from memory.types import Hit, Incoming, Message, Query
 from memory.usage import Usage
 
@@ -72,6 +72,7 @@ class _Answer:
     notice: str = ""
     remark: str = ""
     outcome: str = "answered"
+    recalled: tuple[int, ...] = ()  # the memories that it may rest on
 
     @property
     def shown(self) -> str:
@@ -149,11 +150,13 @@ class Conversation:
         if answer.outcome not in _KEPT:
             await self._memory.withdraw(turn.message.chat_id, turn.message.id)
             return await self._sessions.discard(turn, answer.shown, usages)
-        return await self._sessions.finish_turn(turn, answer.text, estimate_tokens(answer.text), usages)
+        tokens = estimate_tokens(answer.text)
+        return await self._sessions.finish_turn(turn, answer.text, tokens, usages, answer.recalled)
 
     async def _respond(self, turn: Turn, incoming: Incoming, reply: Reply, running: _Running) -> _Answer:
         if not turn.message.text:
-            return _Answer(text("conversation-erased", _language(turn, incoming)), outcome="erased")
+            key = "conversation-erased" if clean(incoming.text) else "conversation-empty"
+            return _Answer(text(key, _language(turn, incoming)), outcome="erased")
         with self._metrics.stage("recall"):
             now = await self._input(turn, incoming)
         with self._metrics.stage("model"):
@@ -184,7 +187,8 @@ class Conversation:
         if result.forgotten and minutes:
             count = len(result.forgotten)
             remark = text("conversation-forgotten", now.language, count=count, minutes=max(1, round(minutes)))
-        return _Answer(result.text, notice, remark, _outcome(result))
+        recalled = tuple(hit.memory.id for hit in now.recalled)
+        return _Answer(result.text, notice, remark, _outcome(result), recalled)
 
     async def _stoppable(
         self,

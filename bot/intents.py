@@ -52,12 +52,13 @@ def intent_of(text: str, origin: Origin = Origin.PERSON) -> Intent:
 
 def _told_to_keep(said: str) -> Note | Talk | None:
     if lead := lexicon.ASKED_TO_KEEP.match(said):
-        return _note(said[lead.end() :].rstrip("?! "))
+        return _note(said[lead.end() :])
     lead = lexicon.KEEP.match(said)
-    return _note(said[lead.end() :].strip()) if lead and not _asks_to_recall(said, lead) else None
+    return _note(said[lead.end() :]) if lead and not _asks_to_recall(said, lead) else None
 
 
-def _note(content: str) -> Note | Talk:
+def _note(told: str) -> Note | Talk:
+    content = lexicon.TAG.sub("", told.strip(), count=1).rstrip("? ")
     if not WORD.search(content) or lexicon.NO_CONTENT.fullmatch(content.rstrip(".! ")):
         return Talk("offline-what")
     return _short_enough(Note(content, _type(content)))
@@ -68,9 +69,11 @@ def _short_enough(note: Note) -> Note | Talk:
 
 
 def _asks_to_recall(said: str, lead: re.Match[str]) -> bool:
-    """Whether "remember …" asks instead of telling: "remember when we met?"."""
-    told = ":" in lead[0] or lead[0].rstrip().lower().endswith((" that", " что"))
-    return not told and bool(questions.ASKS.search(said) or questions.BEGINS_ASKING.match(said, lead.end()))
+    """Whether "remember …" asks instead of telling: "remember when we met?". Other orders never ask."""
+    told = not lead["recalls"] or ":" in lead[0] or lead[0].rstrip().lower().endswith(" that")
+    if told or lexicon.NO_CONTENT.fullmatch(said[lead.end() :].rstrip(".! ")):
+        return False
+    return questions.RECOLLECTS.match(said, lead.end()) is not None
 
 
 def _declined(said: str) -> Talk | None:
@@ -100,7 +103,7 @@ def _question(said: str) -> Ask | None:
 
 
 def _statement(said: str) -> Note | Talk:
-    if lexicon.ORDER.match(said):
+    if _is_order(said):
         return Talk("offline-cannot")
     bare = lexicon.URL.sub(" ", said)
     if _is_code(said):
@@ -110,6 +113,11 @@ def _statement(said: str) -> Note | Talk:
     if len(WORD.findall(bare)) < _least_words(bare):
         return Talk("offline-short" if bare == said else "offline-not-a-fact")
     return Talk("offline-idle") if is_idle(bare) else _short_enough(Note(said, _type(bare)))
+
+
+def _is_order(said: str) -> bool:
+    is_habit = lexicon.HABIT.search(said) and not lexicon.FOR_ME.search(said)
+    return not is_habit and lexicon.ORDER.match(said) is not None
 
 
 def _is_code(said: str) -> bool:

@@ -13,7 +13,7 @@ URL = pattern(r"(?:https?://|www\.)\S+")
 # Told to keep something: what the pattern matches is the lead, the rest are the words to keep.
 
 _FILLED = any_of("пожалуйста | себе | вот что | это | также | ещ[её] | please | this | also | down")
-_THIS = rf"(?:,?\s+{_FILLED}{END})*"
+_THIS = rf"(?:-ка)?(?:(?:\s*,\s*|\s+){_FILLED}{END})*"
 _THAT = any_of("то, что | что | that") + r"\s+"
 # "Запиши меня к врачу" wants an appointment.
 _PERSON = any_of(
@@ -21,19 +21,32 @@ _PERSON = any_of(
     "бабушку | дедушку | брата | сестру | друга | подругу | собаку | кошку | кота | детей",
 )
 _APPOINTMENT = rf"запиши(?:те)?\s+{_PERSON}\s+(?:ко?|на|во?)\s"
+# What stands after "save" and "can you remember": it tells something only with a verb or a number.
+_TELLING = (
+    rf"{any_of('the | my | our | his | her | their | i | i.m | we')}\s[^\n]*?"
+    rf"(?::|\d|(?<=\s){any_of('is | are | am | was | were | has | have | likes | loves | lives | works')}\s)"
+)
 KEEP = pattern(
     PLEASE,
     rf"(?!{_APPOINTMENT})(?:",
-    any_of("запомни | запомните | запиши | запишите | не забудь | не забудьте"),
+    any_of(
+        "запомни | запомните | запиши | запишите | не забудь | не забудьте",
+        r"сохрани(?!\s+бог) | сохраните",
+        "прошу запомнить | прошу записать | прошу не забыть",
+    ),
     rf"{END}{_THIS}{_MARKS}(?:{_THAT})?",
     "|",
-    any_of("remember | don['’]?t forget | memori[sz]e"),
+    rf"(?:{any_of('do | always | you should | you must | i need you to')}\s+)?",
+    any_of("(?P<recalls>remember) | don['’]?t forget | memori[sz]e"),
     rf"{END}{_THIS}{_MARKS}(?:{_THAT}|to\s+)?",
+    "|",
+    rf"{any_of('save | store | note | note down | write down | jot down | put down')}\s+(?={_TELLING})",
     "|",
     # These begin many other sentences too, so they count only before a colon or a "that".
     any_of(
-        "сохрани | сохраните | отметь | отметьте | заметь | заметьте | заметка | учти | учтите | на заметку",
+        "отметь | отметьте | заметь | заметьте | заметка | учти | учтите | на заметку",
         "имей в виду | имейте в виду | добавь в память | занеси в память",
+        rf"{any_of('надо | нужно | важно | хочу')} {any_of('запомнить | записать | сохранить | не забыть')}",
         "note | save | store | write down | make a note | take a note | keep in mind",
         "add to memory | add to your memory | for the record | fyi",
     ),
@@ -54,10 +67,30 @@ ASKED_TO_KEEP = pattern(
         "can you | could you | will you | would you",
         "i want you to | i would like you to | i['’]?d like you to",
     ),
-    rf"\s+(?:please\s+)?{any_of('remember | note | save | keep in mind')}(?:\s*:+\s*|\s+that\s+)",
+    rf"\s+(?:please\s+)?{any_of('remember | note | save | keep in mind')}",
+    rf"(?:\s*:+\s*|\s+that\s+|\s+(?={_TELLING}))",
     ")",
 )
-NO_CONTENT = pattern(any_of("меня | нас | это | всё | все | me | us | it | this | that | everything"))
+_HAS_SAID = any_of(
+    "сказал | сказала | говорил | говорила | написал | написала | рассказал | рассказала",
+    "said | told you | just said | just told you | wrote | just wrote",
+)
+NO_CONTENT = pattern(
+    any_of("меня | нас | это | всё | все | me | us | it | this | that | everything"),
+    rf"|(?:{any_of('мой | мою | мо[её] | my | the | an')}\s+)?",
+    any_of(
+        "адрес | номер | телефон | имя | день рождения | address | number | phone number | name | birthday"
+    ),
+    rf"|(?:{any_of('вс[её], что | всё | все | то, что | что | what | everything')}\s+)?(?:я|i)\s+",
+    rf"(?:{any_of('тебе | вам | уже | сейчас | только что')}\s+)*{_HAS_SAID}",
+    rf"(?:\s+{any_of('тебе | вам | раньше | ранее | выше | сейчас | before | earlier | above | now')})*",
+)
+_NOD = any_of(
+    "ок | окей | ладно | хорошо | понял | поняла | понятно | ясно | договорились | пожалуйста",
+    "ok | okay | all right | alright | got it | understood | will you | would you | deal | please",
+)
+TAG = pattern(rf"(?:(?:\A|[,.;!]\s*){_NOD}|\s{_NOD}\s*\?)[\s?!.]*\Z")
+"""What asks for a nod after what is to be kept: "the key is at Olga's, ok?"."""
 
 # Told not to keep something, wherever that stands in the message.
 
@@ -112,7 +145,8 @@ ORDER = pattern(
     any_of(
         "write | translate | explain | make | create | generate | draw | describe | recommend | suggest",
         "help | give | calculate | summari[sz]e | compare | continue | repeat | convert | solve | sing",
-        "fix | open | play | send | tell | list | show | stop | set | turn on | turn off | read | run",
+        "fix | play | send | tell | list | show | turn on | turn off | read",
+        r"(?:open|stop|run)(?!\s+\d) | set(?!\s.*\s(?:code|price|date|deadline|limit|budget)\s+to\s)",
         "let['’]?s | sign me up | buy | schedule | google",
         "call (?!me)\\w+ | call me (?:back|later|at|on|when|tomorrow)",
         "plan (?:my|our|a|the) | check (?:if|whether|the|my|out|this)",
@@ -122,6 +156,14 @@ ORDER = pattern(
 )
 
 # Statements
+
+HABIT = pattern(
+    r"(?<!\w)",
+    any_of(r"every | each | twice an? | once an? | daily | weekly | on \w+days"),
+    END,
+)
+"""What begins like an order in English and is one's custom: "run 5 km every morning"."""
+FOR_ME = pattern(r"(?<!\w)", any_of("me | us"), END)
 
 CODE = re.compile(
     r"```|\A\s*[{\[<].*[}\]>]\s*\Z|[;{}]\s*\n.*[;{}]\s*\Z"

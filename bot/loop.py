@@ -222,7 +222,7 @@ class _Turn:
         except Exception as error:  # noqa: BLE001  the boundary of the tools
             log.error("a tool failed", extra={"tool": call.name, "error": type(error).__name__})
             words = "The tool failed and nothing is known to have changed. Answer without it and say so."
-            return ToolResult(call.id, words, is_error=True)
+            return ToolResult(call.id, words, is_error=True, broken=True)
 
     def _finish_step(self, completed: Completed, results: Sequence[ToolResult], note: str = "") -> None:
         self._tally.said.append(completed.text)

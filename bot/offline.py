@@ -94,7 +94,7 @@ def _report(turn: TurnInput, intent: Intent, answered: Sequence[tuple[ToolCall, 
 
 def _saved(turn: TurnInput, call: ToolCall, result: ToolResult) -> str:
     if result.is_error or result.memory_id is None:
-        return text("offline-not-saved", turn.language)
+        return text("offline-storage" if result.broken else "offline-not-saved", turn.language)
     key = "offline-saved" if result.created else "offline-known"
     content = shortened(str(call.arguments["content"]), SHOWN_CHARS)
     return text(key, turn.language, id=result.memory_id, text=content)

@@ -36,7 +36,7 @@ class ToolResult:
     """What a tool answered. `hits` and `memory_id` say in code what `text` says to the model.
 
     `created` is false when the chat knew already what was to be saved; `forgotten` are the memories that
-    the tool hid and whose undo may be offered.
+    the tool hid and whose undo may be offered. `broken` tells an error of memory itself from one of the call.
     """
 
     call_id: str
@@ -46,6 +46,7 @@ class ToolResult:
     memory_id: int | None = None
     created: bool = True
     forgotten: tuple[int, ...] = ()
+    broken: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,14 @@ from bot.wording import END, QUESTION_WORD, any_of, pattern
 _LAST = any_of(
     "кто | что | где | куда | откуда | когда | какой | какая | какое | какие | сколько | почему | как"
 )
-ASKS = pattern(r"\?[^\w?]*$|\?(?=\s)|(?<!\w)", _LAST, r"\W*$")
+_WHICH = any_of("какой | какая | какое | какие | каком | какую")
+ASKS = pattern(
+    r"\?[^\w?]*$|\?(?=\s)|(?<!\w)",
+    _LAST,
+    rf"\W*$|(?<![,—]\s)(?<!\w){any_of('во? | на | у')}\s+{_WHICH}\s+\w+\W*$",
+    rf"|(?<!\w){any_of('is | are | was | were | called | lives | starts | leaves')}\s+(?:(?:at|on|in)\s+)?",
+    r"(?:what|where|when|who|(?:what|which)\s+\w+)\W*$",
+)
 """A question mark where a sentence ends, or a word that asks at the end of all: "а рост какой"."""
 
 OPENER = pattern(
@@ -20,11 +27,17 @@ OPENER = pattern(
 )
 _ABOUT = any_of("о | об | обо | про | about | of")
 BEGINS_ASKING = pattern(QUESTION_WORD)
+RECOLLECTS = pattern(
+    rf"{QUESTION_WORD}(?!.*:(?!\d))|{any_of('my | our | the')}\s+[\w'’]+(?:\s+[\w'’]+)?\s*\?\W*$"
+)
+"""What follows a "remember" that asks; what a colon explains is told: "where the key is: under the mat"."""
 # What begins like a question and is none: "when I was small, we lived in Omsk", "what I like most is tea".
 TELLS = pattern(
     "(?:когда|when)\\s[^,]+,|что\\s+касается",
     rf"|как\s+{any_of('правило | обычно | только | оказалось | выяснилось | известно')}{END}",
     rf"|как\s+{any_of('и | раз | будто | ни странно')}{END}",
+    rf"|как\s+{any_of('ты | вы')}\s+(?:уже\s+)?{any_of('знаешь | знаете | помнишь | помните | видишь')}\s*,",
+    r"|(?:\w{1,3}\s+)?\w+\s+бы\s+(?:\w+\s+){0,3}ни\s",
     rf"|как\s+(?:я\s+)?(?:уже\s+)?{any_of('говорил | говорила | сказал | сказала | писал | писала')}{END}",
     r"|what\s+an?\s",
     rf"|{any_of('what | where | when | why | how')}\s+{any_of('i | we | you | he | she | they | it')}\s",
@@ -32,11 +45,21 @@ TELLS = pattern(
 _PRONOUN = any_of(
     "i | you | we | he | she | it | they | my | our | his | her | their | your | the | there | anyone"
 )
+# "Was born in Perm" leaves the person out and asks nothing.
+_NO_SUBJECT = any_of(
+    "born | raised | married | divorced | promoted | hired | fired | diagnosed | vaccinated | told | given",
+    "in | at | on | not | never | always | just",
+)
 INVERSION = pattern(
-    any_of("is | are | was | were | does | did"),
-    r"\s|",
+    rf"{any_of('is | are | was | were | does | did')}\s(?!{_NO_SUBJECT}{END}|\d)|",
+    r"есть\s+у\s+\w+\s+\w+(?:\s+\w+)?\W*$|",
     any_of("am | do | can | could | should | would | will | has | have | had"),
     rf"\s+{_PRONOUN}\s|\w+\s+ли\s",
+)
+_KNOWABLE = any_of(
+    r"код\w* | парол\w* | пин\w* | номер\w* | адрес\w* | имя | дат[уы] | размер\w* | рост | рейс",
+    "день рождения | codes? | passwords? | passcode | pin | numbers? | address | name | birthday | date",
+    "size | flight | login",
 )
 _MINE = any_of(
     "мой | моя | мо[её] | мои | мою | моего | моей | моих | наш | наша | наше | наши | нашу | все мои",
@@ -54,14 +77,16 @@ RECALL = pattern(
     rf"(?:\s+ли)?(?:\s+ты)?[\s,]+(?:{_ABOUT}\s+|(?={QUESTION_WORD})|(?={_MINE}{END}))",
     "|",
     # Who has forgotten something wants to hear it.
-    rf"(?:я\s+)?{any_of('не помню | забыл | забыла | не знаю | не могу вспомнить')},?\s+",
-    rf"(?={QUESTION_WORD})(?!\w+\s+\w+(?:ть|ти|чь){END})",
+    rf"(?:я\s+)?{any_of('не помню | забыл | забыла | не знаю | не могу вспомнить | понятия не имею')},?\s+",
+    rf"(?:(?={QUESTION_WORD})(?!\w+\s+\w+(?:ть|ти|чь){END})|(?=(?:\w+\s+)?{_KNOWABLE}{END}))",
     "|",
     any_of(
         "i forgot | i have forgotten | i['’]ve forgotten | i can['’]?t remember",
         "i don['’]?t remember | i don['’]?t know | i do not know | don['’]?t remember",
+        "any idea | any clue | do you have any idea | have you any idea | i have no idea | no idea",
     ),
-    rf"\s+(?={QUESTION_WORD})(?!\w+\s+to\s)",
+    rf"\s+(?:(?={QUESTION_WORD})(?!\w+\s+to\s)",
+    rf"|(?={any_of('my | our | the')}\s+(?:[\w'’]+\s+){{0,3}}?{_KNOWABLE}{END}))",
     "|",
     rf"что\s+(?:(?:ты|вы)\s+)?{any_of('знаешь | знаете | помнишь | помните | известно')}\s+{_ABOUT}\s+",
     "|",

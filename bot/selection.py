@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
@@ -11,6 +12,7 @@ from memory.errors import MemoryNotFound
 from memory.service import MemoryService
 from memory.types import Memory, Receipt, Status
 
+_NUMBERS = re.compile(r"(?:[#№]\s?)?\d{1,18}(?:[\s,]+(?:[#№]\s?)?\d{1,18})*\.?")
 _ALL = ("all", "everything", "все", "всё")
 
 
@@ -43,6 +45,17 @@ Selection: TypeAlias = Some | Everything
 def means_all(words: str) -> bool:
     """Tell whether a person asks for everything, in either language."""
     return words.strip().casefold() in _ALL
+
+
+def numbers_in(words: str) -> list[int]:
+    """Return the numbers of memories where a person names nothing else: "12", "#1, 2", "№ 3."."""
+    return [int(number) for number in re.findall(r"\d+", words)] if _NUMBERS.fullmatch(words.strip()) else []
+
+
+async def chosen_by(memory: MemoryService, chat_id: int, words: str) -> Sequence[Memory]:
+    """Return the active memories that are meant: those with these numbers, or those with these words."""
+    found = [await active(memory, chat_id, number) for number in numbers_in(words)]
+    return [each for each in found if each is not None] or await memory.matching(chat_id, words)
 
 
 async def active(memory: MemoryService, chat_id: int, memory_id: int) -> Memory | None:

@@ -47,6 +47,10 @@ _ASKS_BOT = pattern(
         "как дела | как у тебя дела | как ты | как жизнь | помощь | помоги | старт",
         "who are you | what are you | what['’]?s your name | what is your name | what can you do",
         "how are you | how are you doing | how are you today | help | start",
+        "ты бот | ты человек | ты робот | ты ии | ты claude | ты клод | ты gpt | ты chatgpt | вы бот",
+        "кто тебя создал | кто тебя сделал | кто твой создатель | чей ты бот",
+        "are you a bot | are you human | are you a human | are you a robot | are you an ai | are you claude",
+        "are you chatgpt | are you gpt | who made you | who created you | who built you",
     ),
 )
 _FILLER = any_of(
@@ -65,6 +69,29 @@ _FILLER = any_of(
     "nothing | never mind",
 )
 _FILLERS = pattern(_FILLER, rf"(?:\s{_FILLER})*")
+
+_REMARK = any_of(
+    "never mind | i was joking | i was just joking | i was kidding | just kidding | just testing | my bad",
+    r"(?:good|great|nice|excellent) (?:job|work) | well done | good luck | no problem | no worries",
+    r"(?:that|it|this)(?:['’]?s|\s(?:is|was|isn['’]t|wasn['’]t))(?: not)? what i "
+    r"(?:meant|said|asked|wanted)(?: (?:for|to say))?",
+    "i didn['’]?t mean that | i didn['’]?t mean it | i meant something else | no offen[cs]e | take care",
+    r"don['’]?t (?:worry|be mad|be angry|be sad|be upset)(?: (?:about it|about that|at me|with me))?",
+    r"(?:i['’]?ll )?(?:talk|speak|write|see|catch) (?:to )?(?:you )?later | sweet dreams | nice to meet you",
+    r"(?:i )?(?:have to|gotta|got to|need to) (?:go|run) | long time no see | have a good one",
+    r"(?:i wish you a )?(?:happy|merry) (?:new year|birthday|christmas|easter|holidays?|weekend)(?: to you)?",
+    r"(?:congratulations|congrats)(?: on .*)?",
+    r"(?:я )?поздравляю(?: (?:тебя|вас|всех))?(?: с .*)? | поздравляю",
+    r"с (?:новым годом|днем рождения|рождеством|праздником|наступающим|возвращением|пасхой|юбилеем)",
+    r"(?:потом|позже|завтра|еще|как-нибудь) (?:поговорим|спишемся|увидимся|продолжим|напишу|обсудим)",
+    r"не (?:обижайся|сердись|злись|переживай|волнуйся|парься|грусти)(?: (?:на меня|из-за этого))?",
+    r"(?:(?:это|я) )?не (?:то|это|так|об этом)(?: что)?(?: я)? "
+    r"(?:имела? в виду|хотела? сказать|спрашивала?|просила?|говорила?|сказала?)",
+    "ты меня не понял | вы меня не поняли | забей | проехали | как скажешь | так держать | береги себя",
+    r"(?:хорошая|отличная|прекрасная) работа | всего (?:доброго|хорошего|наилучшего) | приятного аппетита",
+    r"приятно познакомиться | давно не виделись | я (?:просто )?(?:шучу|пошутил|пошутила) | до скорого",
+)
+_REMARKED = pattern(rf"(?:{_FILLER}\s)*{_REMARK}(?:\s(?:{_REMARK}|{_FILLER}|{_WHOM}))*")
 
 
 def _stems(*words: str) -> frozenset[str]:
@@ -128,7 +155,9 @@ def polite_key(said: str) -> str | None:
         return None
     if _ASKS_BOT.fullmatch(words) or _GREETINGS.fullmatch(words):
         return "offline-hello"
-    return "offline-short" if _FILLERS.fullmatch(words) else None
+    if _FILLERS.fullmatch(words):
+        return "offline-short"
+    return "offline-idle" if _REMARKED.fullmatch(words) and "?" not in said else None
 
 
 def is_idle(said: str) -> bool:

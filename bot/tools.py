@@ -134,9 +134,8 @@ class Toolbox:
         except InvalidMemory as error:
             return _error(call, str(error))
         except MnemogramError:
-            return _error(
-                call, "Memory cannot be used now; nothing was changed. Answer without it and say so."
-            )
+            words = "Memory cannot be used now; nothing was changed. Answer without it and say so."
+            return ToolResult(call.id, words, is_error=True, broken=True)
 
     async def _search(self, call: ToolCall) -> ToolResult:
         arguments = SearchArguments.model_validate(call.arguments)

@@ -37,5 +37,5 @@ QUESTION_WORD = (
         "который | которая | которое | которые",
         "who | whom | whose | what | where | when | which | why | how",
     )
-    + r"(?:['’](?:s|re|d|ll))?(?![\w-])"
+    + r"(?:['’]?s|['’](?:re|d|ll))?(?![\w-])"
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from datetime import timedelta
 
 from aiogram import Router
@@ -11,7 +9,7 @@ from aiogram.filters import Command, CommandObject
 from aiogram.types import CallbackQuery, Message
 
 from bot.config import Config
-from bot.selection import Everything, Selection, Some, active, means_all, take_back
+from bot.selection import Everything, Selection, Some, chosen_by, means_all, take_back
 from bot.texts import text
 from handlers.access import Person
 from handlers.gate import Gate
@@ -21,11 +19,9 @@ from handlers.once import Once
 from handlers.say import change, pressed, say
 from memory.errors import StorageError
 from memory.service import MemoryService
-from memory.types import Memory, Receipt
+from memory.types import Receipt
 
 SHOWN = 6
-
-_IDS = re.compile(r"#?\d{1,18}(?:[\s,]+#?\d{1,18})*")
 
 
 async def on_forget(
@@ -44,7 +40,7 @@ async def on_forget(
         count = await memory.count(person.chat_id)
         question = text("forget-sure-all", person.language, count=count)
         return await say(gate, person, question, confirm(EVERYTHING, count, person.language))
-    chosen = await _chosen(memory, person.chat_id, words)
+    chosen = await chosen_by(memory, person.chat_id, words)
     if not chosen:
         return await say(gate, person, text("forget-not-found", person.language))
     question = listed(
@@ -111,15 +107,6 @@ def _selection(memory: MemoryService, shelf: Shelf, chat_id: int, packed: str) -
         return Everything(memory, chat_id)
     ids = shelf.unpack(chat_id, packed)
     return None if ids is None else Some(memory, chat_id, ids)
-
-
-async def _chosen(memory: MemoryService, chat_id: int, words: str) -> Sequence[Memory]:
-    """Return the active memories that are meant: those with these ids, or those with these words."""
-    if _IDS.fullmatch(words):
-        found = [await active(memory, chat_id, int(number)) for number in re.findall(r"\d+", words)]
-        if chosen := [each for each in found if each is not None]:
-            return chosen
-    return await memory.matching(chat_id, words)
 
 
 def _receipt(receipt: Receipt, minutes: float, language: str) -> str:

@@ -18,15 +18,12 @@ from memory.errors import StorageError
 from memory.migrations import migrate
 from memory.ports import Clock
 from memory.sql_errors import BUSY, UNREACHABLE, postgres_sentence, sentences
-from memory.sqlite_file import copy_database, discard_file, prepare_file, reason
+from memory.sqlite_file import copy_database, damage_of, discard_file, prepare_file, reason
 from memory.tables import ERASED, REVISION, counters
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = "mnemogram.db"
-SET_ASIDE = ".before-restore-"
-"""Follows the name of a database that a restore has replaced."""
-
 BUSY_SECONDS = 10.0
 # The tables that hold what people said.
 _TEXT_TABLES = "messages, memories, words, vectors, sessions, profiles, inbox"
@@ -100,9 +97,10 @@ class Database:
             log.warning("cleaning the database files is put off", extra={"reason": str(error)})
 
     async def backup(self, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
-        """Copy the database as it is at this moment into the new file `target`, while writers go on.
+        """Copy the database as it is at this moment into the file `target`, while writers go on.
 
-        `progress` gets the pages done and their total, in the thread of the database. Raises StorageError.
+        What stood in `target` goes only when the copy is whole and sound. `progress` gets the pages done and
+        their total, in the thread of the database. Raises StorageError.
         """
         if not self.file:
             raise StorageError("The database is on a PostgreSQL server; back it up there, with pg_dump.")
@@ -113,6 +111,8 @@ class Database:
                 await conn.execute(sa.select(counters.c.value).limit(1))
                 driver = (await conn.get_raw_connection()).driver_connection
                 await copy_database(driver, part, progress)
+            if damage := await asyncio.to_thread(damage_of, part):
+                raise StorageError(f"The database is damaged ({damage}), so no backup was made; restore one.")
             await asyncio.to_thread(part.replace, target)
         except (OSError, sqlite3.Error) as error:
             raise StorageError(f"The backup {target} cannot be written ({reason(error)}).") from None
@@ -135,25 +135,16 @@ class Database:
         await self._engine.dispose()
 
     async def _clean_files(self, *, rewrite: bool) -> None:
-        """Rewrite the file, since pages that were split may keep stale copies in spite of secure_delete.
-
-        Databases that a restore has set aside beside it hold what is to be forgotten, and go.
-        """
+        """Rewrite the file, since pages that were split may keep stale copies in spite of secure_delete."""
         async with self._one_writer:
             with sentences(self.file):
                 async with self._bare.connect() as conn:
                     if rewrite:
-                        await asyncio.to_thread(self._drop_set_aside)
                         await conn.exec_driver_sql("VACUUM" if self.file else f"VACUUM {_TEXT_TABLES}")
                     if self.file:
                         busy, *_ = (await conn.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")).one()
                         if busy:
                             raise StorageError(BUSY.format(place=self.file))
-
-    def _drop_set_aside(self) -> None:
-        if self.file:
-            for aside in self.file.parent.glob(f"{FILE_NAME}{SET_ASIDE}*"):
-                aside.unlink(missing_ok=True)
 
 
 async def open_database(directory: Path, url: str = "", *, clock: Clock) -> Database:
@@ -221,6 +212,7 @@ def _sqlite(file: Path) -> AsyncEngine:
     )
     event.listen(engine.sync_engine, "connect", _set_up)
     event.listen(engine.sync_engine, "begin", _begin)
+    event.listen(engine.sync_engine, "invalidate", _let_go)
     return engine
 
 
@@ -229,6 +221,14 @@ def _set_up(connection: Any, _: object) -> None:
     for pragma in _PRAGMAS:
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _let_go(connection: Any, *_: object) -> None:
+    """End the transaction of a connection that is given up, as after a cancelled statement.
+
+    Closing it would not: a half-read cursor keeps it, and with it the lock, until it is collected.
+    """
+    connection.rollback()
 
 
 def _begin(conn: sa.Connection) -> None:

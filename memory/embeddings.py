@@ -76,10 +76,6 @@ class CachedEmbedder:
         batches = [await self._encode(batch, purpose) for batch in _batches(texts)]
         return self._stacked(list(chain.from_iterable(batches)))
 
-    async def warm(self) -> None:
-        """Load the model now instead of at the first question. Raises EmbedderUnavailable."""
-        await self._encode([""], Purpose.QUERY)
-
     async def close(self) -> None:
         """Let the running batch end and drop the waiting ones."""
         self._closed = True

@@ -18,11 +18,11 @@ from memory.export_format import (
     SessionItem,
     parse_export,
 )
-from memory.forget import with_history
+from memory.forget import hidden_traces
 from memory.rows import fetch, insert_rows, writing
 from memory.tables import links, memories, messages, profiles, sessions, sources
 from memory.text import text_hash
-from memory.traces import Traces, find_traces
+from memory.traces import Traces
 from memory.types import Memory, SessionState, Status
 
 if TYPE_CHECKING:
@@ -39,9 +39,7 @@ async def export_chat(database: Database, chat_id: int) -> dict[str, Any]:
     Vectors are left out, and everything that tells of what is forgotten, the undo window included.
     """
     async with database.read() as conn:
-        hidden = await fetch(conn, chat_id, memories.c.status == Status.FORGOTTEN)
-        versions = await with_history(conn, chat_id, hidden)
-        traces = await find_traces(conn, chat_id, versions)
+        versions, traces = await hidden_traces(conn, chat_id)
         gone = {memory.id for memory in versions} | traces.memories
         kept = [memory for memory in await fetch(conn, chat_id) if memory.id not in gone]
         ids = {memory.id for memory in kept}
@@ -140,7 +138,8 @@ async def _add_messages(
             **item.model_dump(exclude={"id", "reply_to"}),
             "chat_id": chat_id,
             "session_id": session_ids[item.session_id],
-            "source": _source(item, chat_id, export),
+            # That of an answer is tied to the number of its question, which may be taken here until then.
+            "source": _source(item, chat_id, export) if item.reply_to is None else f"imported:{item.id}",
         }
         for item in fresh
     ]

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import InvalidExport
+from memory.service import MAX_MEMORY_CHARS
 from memory.text import clean, text_hash
 from memory.types import MemoryType, Origin, Relation, Role, SessionState, Status
 
 FORMAT: Literal["mnemogram-chat"] = "mnemogram-chat"
 VERSION: Literal[1] = 1
 
+
+def _in_every_zone(moment: datetime) -> datetime:
+    """Refuse the ends of the calendar, which do not exist in some zones."""
+    if not MINYEAR < moment.year < MAXYEAR:
+        raise ValueError
+    return moment
+
+
 Id: TypeAlias = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text: TypeAlias = Annotated[str, AfterValidator(clean)]
+Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_in_every_zone)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -26,8 +37,8 @@ class SessionItem(Item):
     id: Id
     thread_id: Id
     state: SessionState
-    started_at: AwareDatetime
-    last_at: AwareDatetime
+    started_at: Moment
+    last_at: Moment
     summary: Text
     compressed_to: Id | None
 
@@ -37,7 +48,7 @@ class MessageItem(Item):
     session_id: Id
     role: Role
     text: Text
-    sent_at: AwareDatetime
+    sent_at: Moment
     source: Text
     speaker: Text
     speaker_id: Id | None
@@ -52,7 +63,7 @@ class MemoryItem(Item):
 
     id: Id
     type: MemoryType
-    text: Annotated[Text, Field(min_length=1)]
+    text: Annotated[Text, Field(min_length=1, max_length=MAX_MEMORY_CHARS)]
     origin: Origin
     status: Literal[Status.ACTIVE, Status.SUPERSEDED]
     speaker: Text
@@ -62,9 +73,9 @@ class MemoryItem(Item):
     document: Text
     original: Text
     importance: Share
-    learned_at: AwareDatetime
-    valid_from: AwareDatetime
-    valid_until: AwareDatetime | None
+    learned_at: Moment
+    valid_from: Moment
+    valid_until: Moment | None
     superseded_by: Id | None
 
 
@@ -77,7 +88,7 @@ class LinkItem(Item):
 
 class ProfileItem(Item):
     text: Text
-    updated_at: AwareDatetime
+    updated_at: Moment
 
 
 class ChatExport(Item):
@@ -143,6 +154,7 @@ def _references(export: ChatExport) -> list[tuple[str, str, int | None]]:
     found: list[tuple[str, str, int | None]] = []
     for number, message in enumerate(export.messages):
         found.append((f"messages.{number}.session_id", "sessions", message.session_id))
+        found.append((f"messages.{number}.reply_to", "messages", message.reply_to))
     for number, memory in enumerate(export.memories):
         found.append((f"memories.{number}.session_id", "sessions", memory.session_id))
         found.append((f"memories.{number}.superseded_by", "memories", memory.superseded_by))

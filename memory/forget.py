@@ -114,23 +114,22 @@ async def purge_erasure(conn: AsyncConnection, chat_id: int, now: datetime) -> i
     """Erase what was said before a `hide_all` whose undo window has ended; return how many messages."""
     due_now = (erasures.c.chat_id == chat_id) & (erasures.c.purge_at <= now)
     last = (await conn.execute(sa.select(erasures.c.message_id).where(due_now))).scalar_one_or_none()
-    if last is None:
-        return 0
-    # A turn that was running then may have stored something afterwards.
-    late = sa.select(sources.c.memory_id).where(sources.c.chat_id == chat_id, sources.c.message_id <= last)
-    purged = await purge(conn, chat_id, set((await conn.execute(late)).scalars()))
-    return purged.messages + await _erase_said(conn, chat_id, last)
+    return 0 if last is None else await _erase_said(conn, chat_id, last)
 
 
-async def hidden_messages(conn: AsyncConnection, chat_id: int) -> frozenset[int]:
-    """Return the messages that tell of what waits to be purged; later prompts must not repeat them."""
+async def hidden_traces(conn: AsyncConnection, chat_id: int) -> tuple[list[Memory], Traces]:
+    """Return what waits to be purged, with earlier versions, and everything that tells of it."""
     forgotten = await fetch(conn, chat_id, *filters(chat_id, status=Status.FORGOTTEN))
-    traces = await find_traces(conn, chat_id, await with_history(conn, chat_id, forgotten))
-    before = sa.select(messages.c.id).join(
-        erasures, (erasures.c.chat_id == messages.c.chat_id) & (messages.c.id <= erasures.c.message_id)
-    )
-    said = await conn.execute(before.where(messages.c.chat_id == chat_id))
-    return traces.messages | frozenset(said.scalars())
+    versions = await with_history(conn, chat_id, forgotten)
+    traces = await find_traces(conn, chat_id, versions)
+    last = await _mark(conn, chat_id)
+    if last is None:
+        return versions, traces
+    rows = (
+        await conn.execute(sa.select(messages.c.id, messages.c.session_id).where(_up_to(chat_id, last)))
+    ).all()
+    said, held = {row.id for row in rows}, {row.session_id for row in rows}
+    return versions, Traces(traces.memories, traces.messages | said, traces.sessions | held, profile=True)
 
 
 async def due(conn: AsyncConnection, now: datetime) -> dict[int, list[int]]:
@@ -156,7 +155,16 @@ async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
     stood_on = sa.select(sources.c.memory_id).where(
         sources.c.chat_id == chat_id, sources.c.message_id == message_id
     )
-    stored = set((await conn.execute(stood_on)).scalars())
+    told = set((await conn.execute(stood_on)).scalars())
+    # What stands on other messages as well was known before this turn.
+    known = sa.select(sources.c.memory_id).where(
+        sources.c.chat_id == chat_id, sources.c.memory_id.in_(told), sources.c.message_id != message_id
+    )
+    before = set((await conn.execute(known)).scalars()) if told else set()
+    await conn.execute(
+        sa.delete(sources).where(sources.c.message_id == message_id, sources.c.memory_id.in_(before))
+    )
+    stored = told - before
     replaced = await fetch(conn, chat_id, memories.c.superseded_by.in_(stored)) if stored else []
     await delete_memories(conn, chat_id, stored)
     for memory in replaced:
@@ -167,6 +175,16 @@ async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
     )
     await _bring_back(conn, chat_id, hidden)
     return len(stored) + len(hidden)
+
+
+async def is_too_late(conn: AsyncConnection, chat_id: int, message_ids: Collection[int]) -> bool:
+    """Tell whether all that a new memory stands on was forgotten while it was being made."""
+    if not message_ids:
+        return False
+    last = await _mark(conn, chat_id) or 0
+    mine = (messages.c.chat_id == chat_id, messages.c.id.in_(list(message_ids)))
+    told = (await conn.execute(sa.select(messages.c.id, messages.c.text).where(*mine))).all()
+    return bool(told) and all(row.text == "" or row.id <= last for row in told)
 
 
 async def with_history(conn: AsyncConnection, chat_id: int, newest: Sequence[Memory]) -> list[Memory]:
@@ -185,6 +203,18 @@ async def with_history(conn: AsyncConnection, chat_id: int, newest: Sequence[Mem
     return list(versions.values())
 
 
+async def _mark(conn: AsyncConnection, chat_id: int) -> int | None:
+    """The last message that a `hide_all` has hidden, while that waits."""
+    mark = sa.select(erasures.c.message_id).where(erasures.c.chat_id == chat_id)
+    last: int | None = (await conn.execute(mark)).scalar_one_or_none()
+    return last
+
+
+def _up_to(chat_id: int, last: int) -> sa.ColumnElement[bool]:
+    """The messages up to one, with the answers to them."""
+    return sa.and_(messages.c.chat_id == chat_id, sa.or_(messages.c.id <= last, messages.c.reply_to <= last))
+
+
 async def _said(conn: AsyncConnection, chat_id: int) -> tuple[int, int]:
     """Return how many messages of the chat have a text, and the number of its last message."""
     mine = messages.c.chat_id == chat_id
@@ -196,7 +226,7 @@ async def _said(conn: AsyncConnection, chat_id: int) -> tuple[int, int]:
 
 async def _erase_said(conn: AsyncConnection, chat_id: int, last: int) -> int:
     """Empty the messages up to `last` with their answers, their sessions' summaries, and the profile."""
-    said = sa.and_(messages.c.chat_id == chat_id, sa.or_(messages.c.id <= last, messages.c.reply_to <= last))
+    said = _up_to(chat_id, last)
     sessions_of = set((await conn.execute(sa.select(messages.c.session_id).where(said).distinct())).scalars())
     told = set((await conn.execute(sa.select(messages.c.id).where(said, messages.c.text != ""))).scalars())
     await erase_traces(

@@ -42,11 +42,16 @@ class Leases:
         self._clock = clock
 
     async def acquire(self, name: str, duration: timedelta) -> Lease | None:
-        """Take the lease when it is free or has expired; ``None`` while somebody else holds it."""
+        """Take the lease when it is free or has expired; ``None`` while somebody else holds it.
+
+        One that ends later than any clock that is about right could have set it is from a clock that has
+        been set back since, and counts as expired.
+        """
         now = self._clock.now()
         until = now + duration
         async with self._database.write() as conn:
-            token = (await conn.execute(_take(name, now, until))).scalar_one_or_none()
+            take = _take(name, now, until, latest=until + duration)
+            token = (await conn.execute(take)).scalar_one_or_none()
         return None if token is None else Lease(name, token, until)
 
     async def check(self, conn: AsyncConnection, lease: Lease) -> None:
@@ -66,14 +71,14 @@ class Leases:
             await conn.execute(sa.update(leases).where(mine).values(expires_at=_FREE))
 
 
-def _take(name: str, now: datetime, until: datetime) -> sa.Executable:
+def _take(name: str, now: datetime, until: datetime, latest: datetime) -> sa.Executable:
     return (
         insert(leases)
         .values(name=name, token=1, expires_at=until)
         .on_conflict_do_update(
             index_elements=[leases.c.name],
             set_={"token": leases.c.token + 1, "expires_at": until},
-            where=leases.c.expires_at <= now,
+            where=(leases.c.expires_at <= now) | (leases.c.expires_at > latest),
         )
         .returning(leases.c.token)
     )

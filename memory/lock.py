@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
 from memory.errors import AlreadyRunning, StorageError
+from memory.sql_errors import FULL
+
+WORKPLACE = "restore-"
+"""Begins the names of the directories in which the owner prepares a database to be put in place."""
 
 _LOCK = "owner.lock"
 _PID = "owner.pid"
@@ -37,6 +44,7 @@ class DirectoryLock:
         except OSError as error:
             raise _not_writable(self._directory, error) from None
         self._note_process()
+        self._clear_workplaces()
 
     def release(self) -> None:
         """Let go of the directory; without having it this does nothing."""
@@ -60,11 +68,14 @@ class DirectoryLock:
         return None
 
     def _note_process(self) -> None:
-        try:
+        """Note who is here, for the refusals of others only: a full disk does not hinder the owner."""
+        with suppress(OSError):
             self._pid.write_text(str(os.getpid()), encoding="ascii")
-        except OSError as error:
-            self._lock.release()
-            raise _not_writable(self._directory, error) from None
+
+    def _clear_workplaces(self) -> None:
+        """Remove what a killed owner has left; only the owner makes such directories."""
+        for left in self._directory.glob(f"{WORKPLACE}*/"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def _noted_process(self) -> int:
         try:
@@ -81,6 +92,8 @@ class DirectoryLock:
 
 
 def _not_writable(directory: Path, error: OSError) -> StorageError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageError(FULL.format(place=directory))
     return StorageError(
         f"{directory} cannot be written ({error.strerror or type(error).__name__}); "
         "give it to the user that runs the program."

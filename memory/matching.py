@@ -16,6 +16,9 @@ from memory.text import clean, fold, stems
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+MAX_STEMS = 5_000
+"""More than the stems of the longest memory, and what one statement may ask for in any database."""
+
 _QUOTES = ('""', "«»", "“”", "„“", "„”")
 
 
@@ -26,6 +29,8 @@ async def matching_ids(conn: AsyncConnection, chat_id: int, text: str) -> list[i
     or without a single stem, the text must stand in them word for word, its case aside.
     """
     verbatim, asked = _unquoted(text), frozenset(stems(text))
+    if len(asked) > MAX_STEMS:
+        return []
     if verbatim is None and asked:
         return await _with_stems(conn, chat_id, asked)
     pattern = _whole_words(text if verbatim is None else verbatim)

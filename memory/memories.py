@@ -27,6 +27,7 @@ from memory.rows import (
     filters,
     find_same,
     insert_memory,
+    tell_again,
     writing,
 )
 from memory.tables import links, memories
@@ -151,7 +152,7 @@ class Memories:
 
         Former chunks that are no longer in it are deleted. Raises InvalidMemory.
         """
-        if not document:
+        if not (document := clean(document)):
             raise InvalidMemory("A document needs a name; give it one and add it again.")
         chunks = [(_checked(replace(new, document=document), chat_id), vector) for new, vector in news]
         async with writing(self._database) as conn:
@@ -217,8 +218,10 @@ class Memories:
             return replace(receipt, messages=receipt.messages + said)
 
     async def _add(self, conn: AsyncConnection, new: NewMemory, vector: StoredVector | None) -> Remembered:
+        if await forget.is_too_late(conn, new.chat_id, new.message_ids):
+            raise InvalidMemory("What this stands on was forgotten meanwhile; say it again to keep it.")
         if known := await find_same(conn, new.chat_id, new.text):
-            return Remembered(known, created=False)
+            return Remembered(await tell_again(conn, known, new), created=False)
         return Remembered(await insert_memory(conn, new, self._clock.now(), vector), created=True)
 
 

@@ -120,6 +120,21 @@ async def insert_memory(
     return _memory(row, (await _sources(conn, new.chat_id, [row.id])).get(row.id, ()))
 
 
+async def tell_again(conn: AsyncConnection, known: Memory, new: NewMemory) -> Memory:
+    """Add the messages of `new` to a memory with the same words.
+
+    What a person says about themselves becomes theirs, whatever it was found in before. One that stands on
+    no message keeps none: else a turn that is cut off would take it for its own.
+    """
+    if known.message_ids:
+        await add_sources(conn, new.chat_id, known.id, new.message_ids)
+    if new.origin is Origin.PERSON and known.origin is not Origin.PERSON:
+        theirs = {"origin": new.origin, "speaker": new.speaker, "speaker_id": new.speaker_id, "document": ""}
+        await change(conn, new.chat_id, [known.id], **theirs)
+    [told] = await fetch_ids(conn, new.chat_id, [known.id])
+    return told
+
+
 async def insert_rows(
     conn: AsyncConnection, chat_id: int, values: Sequence[Mapping[str, Any]]
 ) -> list[sa.Row[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import sqlalchemy as sa
 # PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
 from sqlalchemy.dialects.postgresql import insert
 
-from memory.forget import hidden_messages
+from memory.forget import hidden_traces
 from memory.ports import Clock
 from memory.session_rows import (
     ANSWER,
@@ -25,9 +25,9 @@ from memory.session_rows import (
     to_message,
     to_session,
 )
-from memory.tables import messages, outgoing, sessions
+from memory.tables import memories, messages, outgoing, sessions
 from memory.text import clean
-from memory.types import Incoming, Message, Session, SessionState
+from memory.types import Incoming, Message, Session, SessionState, Status
 from memory.usage import Usage, record_usage
 
 if TYPE_CHECKING:
@@ -75,14 +75,20 @@ class Sessions:
         return known
 
     async def finish_turn(
-        self, turn: Turn, text: str, tokens: int = 0, usage: Sequence[Usage] = ()
+        self,
+        turn: Turn,
+        text: str,
+        tokens: int = 0,
+        usage: Sequence[Usage] = (),
+        recalled: Collection[int] = (),
     ) -> Message:
         """Store the answer, what it cost and the session's new end, all or nothing.
 
         A question has one answer: when there is one already, that one is returned and nothing changes. What
-        answers a question that was forgotten meanwhile is returned to be shown, but its text is not stored.
+        answers a question that was forgotten meanwhile, or rests on one of the `recalled` memories that was,
+        is returned to be shown, but its text is not stored.
         """
-        return await self._store_answer(turn, ANSWER, text, tokens, usage)
+        return await self._store_answer(turn, ANSWER, text, tokens, usage, recalled)
 
     async def discard(self, turn: Turn, text: str, usage: Sequence[Usage] = ()) -> Message:
         """End a turn that later prompts must not repeat, such as a refusal; `text` is what the person sees.
@@ -112,7 +118,8 @@ class Sessions:
         """
         most = max(1, step // 2)
         async with self._database.read() as conn:
-            hidden = await hidden_messages(conn, chat_id)
+            _, traces = await hidden_traces(conn, chat_id)
+            hidden = await _among(conn, session_id, traces.messages)
             turns = finished_turns(chat_id, session_id, before_id, hidden)
             counted = turns.with_only_columns(sa.func.count(), maintain_column_froms=True).order_by(None)
             count: int = (await conn.execute(counted)).scalar_one()
@@ -174,12 +181,18 @@ class Sessions:
         return int(closed.rowcount)
 
     async def _store_answer(
-        self, turn: Turn, kind: str, text: str, tokens: int, usage: Sequence[Usage]
+        self,
+        turn: Turn,
+        kind: str,
+        text: str,
+        tokens: int,
+        usage: Sequence[Usage],
+        recalled: Collection[int] = (),
     ) -> Message:
         now = self._clock.now()
         text = clean(text)
         async with self._database.write() as conn:
-            forgotten = await _is_forgotten(conn, turn.message)
+            forgotten = await _is_forgotten(conn, turn.message, recalled)
             answer = answer_values(turn.message, kind, "" if forgotten else text, tokens, now)
             statement = insert(messages).values(answer).on_conflict_do_nothing()
             row = (await conn.execute(statement.returning(*messages.c))).one_or_none()
@@ -221,14 +234,35 @@ async def _current_session(
     return to_session((await conn.execute(sa.select(sessions).where(is_open))).one())
 
 
+async def _among(conn: AsyncConnection, session_id: int, ids: Collection[int]) -> set[int]:
+    """Those of the messages that are in the session; a chat may have more than fit into a statement."""
+    if not ids:
+        return set()
+    mine = sa.select(messages.c.id).where(messages.c.session_id == session_id)
+    return set(ids) & set((await conn.execute(mine)).scalars())
+
+
 async def _touch(conn: AsyncConnection, session_id: int, now: datetime) -> None:
     await conn.execute(sa.update(sessions).where(sessions.c.id == session_id).values(last_at=now))
 
 
-async def _is_forgotten(conn: AsyncConnection, question: Message) -> bool:
-    """Tell whether the text of a question was erased while it was being answered."""
+async def _is_forgotten(conn: AsyncConnection, question: Message, recalled: Collection[int]) -> bool:
+    """Tell whether a question, or a memory that the answer rests on, was forgotten while it was written.
+
+    What the turn itself has forgotten does not count.
+    """
     text = sa.select(messages.c.text).where(messages.c.id == question.id).with_for_update()
-    return bool(question.text) and not (await conn.execute(text)).scalar_one()
+    if question.text and not (await conn.execute(text)).scalar_one():
+        return True
+    rows = sa.select(memories.c.id, memories.c.status, memories.c.forgotten_in).where(
+        memories.c.chat_id == question.chat_id, memories.c.id.in_(list(recalled))
+    )
+    found = {row.id: row for row in await conn.execute(rows)} if recalled else {}
+    return any(
+        memory_id not in found
+        or (found[memory_id].status == Status.FORGOTTEN and found[memory_id].forgotten_in != question.id)
+        for memory_id in recalled
+    )
 
 
 async def _stored_answer(conn: AsyncConnection, question: Message) -> Message:

@@ -19,7 +19,7 @@ _SQLITE_SENTENCES = {
     sqlite3.SQLITE_READONLY: "{place} cannot be written; give it to the user that runs the program.",
     sqlite3.SQLITE_PERM: "{place} cannot be written; give it to the user that runs the program.",
     sqlite3.SQLITE_CANTOPEN: "{place} cannot be opened; check the directory and its permissions.",
-    sqlite3.SQLITE_NOTADB: "{place} is not a SQLite database; move it away or put a backup in its place.",
+    sqlite3.SQLITE_NOTADB: "{place} is not a SQLite database; put a backup in its place with `restore`.",
     sqlite3.SQLITE_CORRUPT: "{place} is damaged; put your last backup in its place with `restore`.",
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_IOERR: "{place} cannot be read or written; check the disk and the space left on it.",

@@ -58,6 +58,16 @@ async def copy_database(driver: Any, target: Path, progress: Callable[[int, int]
         await asyncio.to_thread(copy.close)
 
 
+def damage_of(file: Path) -> str:
+    """Return what is wrong with a database that nobody else uses, or "" for a sound one."""
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as conn:
+            found = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.DatabaseError:
+        return "it is not a sound SQLite database"
+    return "" if found == "ok" else "SQLite finds faults in it"
+
+
 def discard_file(file: Path) -> None:
     """Remove a file that may not be there."""
     with suppress(OSError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -16,6 +17,9 @@ from memory.types import Memory, Origin, Status
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
+
+LONG_CHARS = 200
+"""What repeats so much of the beginning of a memory repeats the memory."""
 
 _PENDING = "pending"  # the state of an update that is still being dealt with
 
@@ -34,7 +38,7 @@ async def find_traces(conn: AsyncConnection, chat_id: int, versions: Sequence[Me
     """Look for what would still tell of these memories once their rows are gone; reads the whole chat."""
     if not versions:
         return Traces(frozenset(), frozenset(), frozenset(), profile=False)
-    phrases = Phrases(text for memory in versions for text in (memory.text, memory.original))
+    phrases = Phrases(chain.from_iterable(map(_wordings, versions)))
     message_ids = await _messages(conn, chat_id, versions, phrases)
     profile = sa.select(profiles.c.text).where(profiles.c.chat_id == chat_id)
     return Traces(
@@ -43,6 +47,14 @@ async def find_traces(conn: AsyncConnection, chat_id: int, versions: Sequence[Me
         sessions=frozenset(await _sessions(conn, chat_id, phrases, message_ids)),
         profile=phrases.are_in((await conn.execute(profile)).scalar() or ""),
     )
+
+
+def _wordings(memory: Memory) -> Iterator[str]:
+    """What repeats a memory holds one of these; a long one may have been shown without its end."""
+    for text in (memory.text, memory.original):
+        yield text
+        if len(text) > LONG_CHARS:
+            yield text[:LONG_CHARS].rpartition(" ")[0] or text[:LONG_CHARS]
 
 
 async def erase_traces(conn: AsyncConnection, chat_id: int, traces: Traces) -> None:

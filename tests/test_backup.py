@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def test_a_restore_brings_back_what_was_backed_up_and_keeps_what_was_there(
     assert (made["memories"], made["messages"]) == (1, 2)
     assert texts(program) == [DOG]
     kept = Path(restored["previous"])
-    assert kept.name.startswith("mnemogram.db.before-restore-")
+    assert (kept.parent, kept.name.startswith("backup.db.replaced-")) == (tmp_path, True)
     with closing(sqlite3.connect(kept)) as conn:
         assert conn.execute("SELECT count(*) FROM memories").fetchone() == (2,)
 
@@ -257,7 +258,10 @@ def test_only_a_sound_database_of_this_program_is_restored(program: Program, tmp
     assert [path.name for path in program.data.iterdir() if "restore" in path.name] == []
 
 
-def test_a_damaged_database_is_no_backup_and_no_file_is_left(program: Program, tmp_path: Path) -> None:
+def test_a_damaged_database_is_no_backup_and_an_earlier_one_stays(program: Program, tmp_path: Path) -> None:
+    program.told(DOG)
+    program("backup", str(tmp_path / "good.db"))
+    good = (tmp_path / "good.db").read_bytes()
     for number in range(40):
         program.told(f"remember: number {number} " + "word " * 50)
     database = program.data / "mnemogram.db"
@@ -268,20 +272,80 @@ def test_a_damaged_database_is_no_backup_and_no_file_is_left(program: Program, t
     refused = program("backup", str(tmp_path / "backup.db"))
 
     assert (refused.status, "damaged" in refused.refusal) == (1, True)
-    assert not (tmp_path / "backup.db").exists()
+    assert "damaged" in program("backup", str(tmp_path / "good.db"), "--force").refusal
+    assert (tmp_path / "good.db").read_bytes() == good
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "good.db"]
 
 
-def test_a_database_that_was_set_aside_goes_with_the_next_thing_that_is_forgotten(
+def test_the_replaced_database_outlives_an_erasure_and_lies_outside_of_the_data(
     program: Program, tmp_path: Path
 ) -> None:
     program.told(DOG)
     backup = tmp_path / "backup.db"
     program("backup", str(backup))
-    program("restore", str(backup))
-    assert list(program.data.glob("*.before-restore-*"))
+    kept = Path(program("restore", str(backup), "--json").json["previous"])
 
     program("memory", "forget", "--chat", "1", "--match", "Biscuit", "--yes")
 
-    assert [
-        path for path in program.data.rglob("*") if path.is_file() and b"Biscuit" in path.read_bytes()
-    ] == []
+    files = [path for path in program.data.rglob("*") if path.is_file()]
+    assert [path for path in files if b"Biscuit" in path.read_bytes()] == []
+    with closing(sqlite3.connect(kept)) as conn:
+        assert conn.execute("SELECT text FROM memories").fetchall() == [(DOG,)]
+
+
+def test_where_the_former_database_cannot_be_kept_nothing_is_restored(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    program.told("I like tea")
+    program("index", "rebuild")
+    with monkeypatch.context() as patched:
+        patched.setattr("bot.cli.backup.os.link", _refuse)
+        patched.setattr("bot.cli.backup.shutil.copy2", _refuse)
+        refused = program("restore", str(file))
+
+    assert (refused.status, "nothing was restored" in refused.refusal) == (1, True)
+    assert texts(program) == ["I like tea", DOG]
+    assert (program.data / "index").exists()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("backup.db.")] == []
+
+
+def test_each_of_several_restores_keeps_what_it_replaced(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    program.told(DOG)
+    program("backup", str(file))
+    kept = {program("restore", str(file), "--json").json["previous"] for _ in range(3)}
+    assert len(kept) == 3
+    assert all(Path(name).exists() for name in kept)
+
+
+def test_what_a_killed_restore_has_left_goes_when_the_bot_starts(program: Program) -> None:
+    program.told(DOG)
+    left = program.data / "restore-abc123"
+    left.mkdir()
+    (left / "mnemogram.db").write_text(DOG, encoding="utf-8")
+
+    program.told("hello")
+
+    assert not left.exists()
+
+
+def test_a_device_is_not_overwritten(program: Program, tmp_path: Path) -> None:
+    program.told(DOG)
+    device = tmp_path / "device"
+    os.mkfifo(device)
+
+    commands = (("backup",), ("memory", "export", "--chat", "1"))
+    refused = [program(*command, str(device), "--force") for command in commands]
+
+    assert [(each.status, "no file" in each.refusal) for each in refused] == [(2, True)] * 2
+    assert device.is_fifo()
+
+
+def test_without_a_database_an_earlier_backup_is_left_alone(program: Program, tmp_path: Path) -> None:
+    file = tmp_path / "backup.db"
+    file.write_text("mine", encoding="utf-8")
+    assert "no database" in program("backup", str(file), "--force").refusal
+    assert file.read_text(encoding="utf-8") == "mine"

@@ -18,7 +18,9 @@ from pkgutil import resolve_name
 import pytest
 
 from bot.cli.arguments import Parser, parser
+from memory.errors import IndexUnavailable
 from memory.lock import DirectoryLock
+from memory.vectors import IndexSync
 from tests.program import Program, make_program
 
 DOG = "my dog is called Biscuit"
@@ -174,6 +176,40 @@ def test_at_a_terminal_it_asks_before_it_forgets(
     assert len(program("memory", "list", "--chat", "1", "--json").json) == left
 
 
+def test_while_it_asks_a_bot_may_start_and_then_follows(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program.told(DOG)
+    bot = DirectoryLock(program.data)
+    terminal = io.StringIO("y\n")
+
+    def starts() -> bool:
+        bot.acquire()
+        return True
+
+    monkeypatch.setattr(terminal, "isatty", starts)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    ended = program("memory", "forget", "--chat", "1", "--match", "Biscuit")
+    bot.release()
+
+    assert (ended.status, ended.out) == (0, "Forgotten for good: memories 1, messages 2.\n")
+
+
+def test_what_is_forgotten_is_told_even_where_the_index_cannot_follow(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: IndexSync) -> int:
+        raise IndexUnavailable("broken")
+
+    program.told(DOG)
+    monkeypatch.setattr(IndexSync, "sync", fails)
+
+    ended = program("memory", "forget", "--chat", "1", "--all", "--yes")
+
+    assert (ended.status, ended.out) == (0, "Forgotten for good: memories 1, messages 2.\n")
+    assert "index" in ended.err
+
+
 def test_an_export_goes_into_another_chat_and_is_found_there(program: Program, tmp_path: Path) -> None:
     program.told(DOG)
     file = tmp_path / "chat.json"
@@ -185,6 +221,12 @@ def test_an_export_goes_into_another_chat_and_is_found_there(program: Program, t
     [hit] = program("memory", "search", "--chat", "2", "как зовут собаку?", "--json").json
     assert hit["memory"]["text"] == DOG
     assert hit["score"]["cosine"] > 0
+
+
+def test_an_export_that_is_nested_without_end_is_refused(program: Program, tmp_path: Path) -> None:
+    (tmp_path / "chat.json").write_text("[" * 200_000, encoding="utf-8")
+    refused = program("memory", "import", str(tmp_path / "chat.json"), "--chat", "1")
+    assert (refused.status, "not JSON" in refused.refusal) == (1, True)
 
 
 def test_an_export_to_standard_output_is_one_json_value(program: Program) -> None:
@@ -321,6 +363,10 @@ def test_a_model_server_that_wants_no_key_is_told_as_the_brain(
         (["memory", "list", "--chat", "1", "--since", "yesterday"], "2026-03-12"),
         (["memory", "list", "--chat", "1", "--since", "2026-02-01", "--until", "2026-01-01"], "exchange"),
         (["memory", "forget", "--chat", "1"], "--all"),
+        (["memory", "list", "--chat", "1", "--speaker", "\udcff"], "UTF-8"),
+        (["memory", "search", "--chat", "1", "\udcff"], "UTF-8"),
+        (["memory", "forget", "--chat", "1", "--match", "\udcff"], "UTF-8"),
+        (["console", "--once", "\udcff"], "UTF-8"),
         (["memory", "forget", "--chat", "1", "--all", "--id", "1"], "not allowed with"),
         (["--config", "/nowhere.toml", "config", "check"], "/nowhere.toml"),
         (["config", "check", "--config", "/nowhere.toml"], "/nowhere.toml"),
@@ -388,3 +434,11 @@ def test_a_reader_that_leaves_early_is_no_traceback(program: Program) -> None:
         assert process.stderr
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_output_onto_a_full_disk_is_one_sentence(program: Program) -> None:
+    arguments = [sys.executable, "-m", "bot", "memory", "list", "--chat", "1"]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n"), "disk is full" in ended.stderr) == (1, 1, True)

@@ -200,6 +200,12 @@ async def test_several_are_forgotten_only_after_a_yes(talk: Talk) -> None:
     assert await talk.app.memory.count(1) == 0
 
 
+@pytest.mark.parametrize("words", ["9" * 5_000, " ".join(f"word{n}" for n in range(140_000))])
+async def test_something_endless_to_forget_is_not_found(talk: Talk, words: str) -> None:
+    await talk("remember: my dog is called Biscuit")
+    assert await talk(f"/forget {words}") == await talk("/forget zebra")
+
+
 async def test_a_yes_that_nobody_asked_for_forgets_nothing(talk: Talk) -> None:
     await talk("my dog is called Biscuit")
     await talk("I like tea")

@@ -238,7 +238,7 @@ async def test_no_texts_give_no_rows() -> None:
 async def test_a_closed_embedder_says_so() -> None:
     embedder: Embedder = BundledEmbedder()
     assert isinstance(embedder, BundledEmbedder)
-    await embedder.warm()
+    await embedder.embed(["other text"], Purpose.QUERY)
     await embedder.close()
 
     with pytest.raises(EmbedderUnavailable, match="closed"):
@@ -327,7 +327,7 @@ async def test_a_broken_model_is_refused_with_a_sentence(tmp_path: Path) -> None
     embedder = SentenceTransformerEmbedder(SentenceTransformerModel("org/model", directory))
 
     with pytest.raises(EmbedderUnavailable, match="org/model cannot be used"):
-        await embedder.warm()
+        await embedder.embed(["text"], Purpose.QUERY)
     (directory / "config.json").write_text("{", encoding="utf-8")
     (directory / "modules.json").unlink()
     with pytest.raises(EmbedderUnavailable, match="org/model cannot be used"):

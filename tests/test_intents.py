@@ -48,6 +48,11 @@ KEPT_RUSSIAN = [
     "Хочу выучить японский к лету",
     "Мне грустно без Ани",
     "Зови меня Тёмой",
+    "Как ты знаешь, я живу в Казани",
+    "Что бы ни случилось, я не ем мясо",
+    "Куда бы я ни поехал, я беру зонт",
+    "Надо записать сына к врачу",
+    "У меня есть машина",
 ]
 KEPT_ENGLISH = [
     "I moved to Lisbon in March",
@@ -88,6 +93,13 @@ KEPT_ENGLISH = [
     "Call me Ann",
     "The weather station in our garden is from Davis",
     "I forgot my umbrella at Anna's place",
+    "I have a good job",
+    "Run 5 km every morning",
+    "Play tennis on Saturdays",
+    "Stop 14 is where I take the bus",
+    "Set the price to 50 dollars",
+    "Was born in 1990 in Perm",
+    "Was at Anna's wedding in May",
 ]
 ASKED_RUSSIAN = [
     "Спасибо, а как зовут собаку?",
@@ -115,6 +127,10 @@ ASKED_RUSSIAN = [
     "найди рейс в Стамбул",
     "что ты знаешь обо мне",
     "расскажи обо мне",
+    "есть у меня машина",
+    "паспорт в каком ящике",
+    "забыл код от двери",
+    "понятия не имею, где паспорт",
 ]
 ASKED_ENGLISH = [
     "Thanks, and what is my dog called?",
@@ -141,6 +157,15 @@ ASKED_ENGLISH = [
     "find my flight to Istanbul",
     "what do you know about me",
     "Who am I",
+    "whats my dogs name",
+    "wheres my passport",
+    "any idea where my passport is",
+    "my flight is at what time",
+    "my dog is called what",
+    "I forgot my door code",
+    "Was the meeting at five",
+    "can you remember my address?",
+    "remember my address?",
 ]
 TALK = [
     # weather and moods
@@ -182,7 +207,22 @@ TALK = [
     ("that's interesting", "offline-short"),
     ("I'll be back soon", "offline-idle"),
     ("have a nice day", "offline-idle"),
-    ("just kidding", "offline-short"),
+    ("just kidding", "offline-idle"),
+    ("happy new year", "offline-idle"),
+    ("good job, bot", "offline-idle"),
+    ("never mind, I was joking", "offline-idle"),
+    ("that's not what I meant", "offline-idle"),
+    ("This isn't what I asked for", "offline-idle"),
+    ("that was not what I meant", "offline-idle"),
+    ("я не то хотела сказать", "offline-idle"),
+    ("don't be mad at me", "offline-idle"),
+    ("ok, talk to you later", "offline-idle"),
+    ("congratulations on your new job", "offline-idle"),
+    ("поздравляю с новым годом", "offline-idle"),
+    ("С днём рождения!", "offline-idle"),
+    ("ну ладно, потом поговорим", "offline-idle"),
+    ("не обижайся на меня", "offline-idle"),
+    ("это не то, что я имел в виду", "offline-idle"),
     # thanks
     ("Спасибо, что напомнил мне про врача вчера вечером", "offline-thanks"),
     ("Спасибо!", "offline-thanks"),
@@ -207,6 +247,7 @@ TALK = [
     ("my card number is 4111 1111 1111 1111", "offline-secret"),
     ("4111-1111-1111-1111 is my visa", "offline-secret"),
     ("the gate code is 4512", "offline-secret"),
+    ("Set the alarm code to 7711", "offline-secret"),
     ("the verification code is 881234", "offline-secret"),
     ("the key is Zq81xTt02LmPqR7vWn4K", "offline-secret"),
     ("пароль от вайфая 12345678", "offline-secret"),
@@ -222,6 +263,8 @@ TALK = [
     ("посоветуй хороший фильм", "offline-cannot"),
     ("давай сыграем в города", "offline-cannot"),
     ("book me a table for two", "offline-cannot"),
+    ("Read me a story every night", "offline-cannot"),
+    ("переведи мне новости раз в день", "offline-cannot"),
     ("Recommend a good film", "offline-cannot"),
     ("напомни позвонить маме", "offline-no-reminders"),
     ("разбуди меня в семь", "offline-no-reminders"),
@@ -230,6 +273,11 @@ TALK = [
     ("запомни это", "offline-what"),
     ("запомни меня", "offline-what"),
     ("remember that", "offline-what"),
+    ("remember what I said", "offline-what"),
+    ("запомни то, что я сказал", "offline-what"),
+    ("Запомни всё, что я тебе говорил раньше", "offline-what"),
+    ("сохрани адрес", "offline-what"),
+    ("запомни, ладно?", "offline-what"),
 ]
 TOLD_TO_KEEP = [
     ("запомни: мой пароль 12345", "мой пароль 12345"),
@@ -243,6 +291,31 @@ TOLD_TO_KEEP = [
     ("Remember that my PIN is 4512", "my PIN is 4512"),
     ("store this: the key is under the mat", "the key is under the mat"),
     ("Thanks! Remember: the keys are at Tom's", "the keys are at Tom's"),
+    # a nod is asked for
+    ("Запомни ключ у Оли, ладно?", "ключ у Оли"),
+    ("запомни: витамины С, А", "витамины С, А"),
+    ("запомни ключ у Оли хорошо?", "ключ у Оли"),
+    ("запомни, у меня встреча завтра в 5. понял?", "у меня встреча завтра в 5"),
+    ("Remember the key is at Olga's, ok?", "the key is at Olga's"),
+    ("Remember dinner is at 7, please", "dinner is at 7"),
+    ("запомни: у мамы всё хорошо", "у мамы всё хорошо"),
+    # what begins like a question and is an order
+    ("запомни кто я: врач", "кто я: врач"),
+    ("Запиши, где ключ: под ковром", "где ключ: под ковром"),
+    ("remember where the key is: under the mat", "where the key is: under the mat"),
+    ("can you remember my flight is at 7?", "my flight is at 7"),
+    ("could you please save my flight SU2136?", "my flight SU2136"),
+    # nothing of the order is left over
+    ("запомни-ка: ключ у Оли", "ключ у Оли"),
+    ("Запиши-ка, что ключ у Оли", "ключ у Оли"),
+    ("Запомни,пожалуйста,что ключ у Оли", "ключ у Оли"),
+    ("сохрани адрес: Ленина 5", "адрес: Ленина 5"),
+    ("Сохрани адрес Ленина 5", "адрес Ленина 5"),
+    ("надо запомнить: ключ у Оли", "ключ у Оли"),
+    ("прошу запомнить, что ключ у Оли", "ключ у Оли"),
+    ("Do remember that the key is at Olga's", "the key is at Olga's"),
+    ("Always remember that I am deaf", "I am deaf"),
+    ("write down the address: Lenin St 5", "the address: Lenin St 5"),
 ]
 
 

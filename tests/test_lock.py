@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -113,3 +114,27 @@ def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(StorageError, match="cannot be written"):
         DirectoryLock(tmp_path).acquire()
+
+
+def test_a_full_disk_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(StorageError, match="is full; free some space"):
+        DirectoryLock(tmp_path / "data").acquire()
+
+
+def test_a_note_that_cannot_be_written_does_not_hinder_the_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    lock = DirectoryLock(tmp_path)
+    monkeypatch.setattr(Path, "write_text", full)
+    lock.acquire()
+
+    with pytest.raises(AlreadyRunning, match="another process"):
+        DirectoryLock(tmp_path).acquire()
+    lock.release()

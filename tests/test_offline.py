@@ -191,11 +191,18 @@ def test_words_of_somebody_else_are_never_kept(origin: Origin) -> None:
         "не пароль " * 4_000,
         "код a " * 4_000,
         "1 -" * 9_000,
+        "remember the a " * 2_000 + "?",
+        "save my is" * 3_000,
+        "remember " + "a " * 8_000,
+        "remember a" + " " * 16_000 + "a",
+        "хорошо потом " * 3_000,
+        "what бы a " * 3_000 + "?",
+        "every on " * 3_000,
     ],
 )
 @pytest.mark.timeout(5)
 def test_a_hostile_text_is_understood_in_good_time(said: str) -> None:
-    assert isinstance(intent_of(said), Talk)
+    assert isinstance(intent_of(said), Ask | Note | Talk)
 
 
 async def test_a_statement_is_saved_through_the_tool() -> None:
@@ -224,6 +231,14 @@ async def test_what_was_known_already_is_not_called_new() -> None:
 @pytest.mark.parametrize("result", [ToolResult("", "no", is_error=True), ToolResult("", "Saved!")])
 async def test_without_a_number_nothing_is_called_saved(result: ToolResult) -> None:
     assert "could not save" in await after("I have a cat", result, "en")
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "cannot be used right now"), ("ru", "сейчас недоступна")]
+)
+async def test_where_memory_itself_fails_nobody_is_asked_for_other_words(language: str, said: str) -> None:
+    told = await after("I have a cat", ToolResult("", "no", is_error=True, broken=True), language)
+    assert said in told
 
 
 async def test_a_question_is_answered_from_what_was_recalled_with_day_and_speaker() -> None:

@@ -37,6 +37,8 @@ class Parser(argparse.ArgumentParser):
         fault = message[0].upper() + message[1:]
         if message.startswith("the following arguments are required: "):
             fault = f"Missing: {message.partition(': ')[2]}"
+            if "--chat" in fault:
+                fault += " (the terminal is chat 1, `mnemogram memory chats` shows all)"
         self.exit(2, f"{fault}; `{self.prog} --help` shows what is possible.\n")
 
 
@@ -108,6 +110,15 @@ def _file(sub: Parser, help_text: str) -> None:
     sub.add_argument("file", type=Path, metavar="FILE", help=help_text)
 
 
+def _words(value: str) -> str:
+    """Refuse bytes that are no text, which a shell lets through."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("this is not UTF-8 text") from None
+    return value
+
+
 def _number(value: str) -> int:
     try:
         number = int(value)
@@ -126,7 +137,7 @@ def _count(value: str) -> int:
 
 def _console(sub: Parser) -> None:
     sub.add_argument("--chat", type=_number, default=1, metavar="N", help="talk in this chat (1)")
-    sub.add_argument("--once", metavar="TEXT", help="answer this text and exit")
+    sub.add_argument("--once", type=_words, metavar="TEXT", help="answer this text and exit")
 
 
 def _narrowed(sub: Parser) -> None:
@@ -139,7 +150,7 @@ def _narrowed(sub: Parser) -> None:
         default=[],
         help="only this type; may be given several times",
     )
-    sub.add_argument("--speaker", default="", metavar="NAME", help="only what this person said")
+    sub.add_argument("--speaker", type=_words, default="", metavar="NAME", help="only what this person said")
     sub.add_argument("--since", metavar="DATE", help="only from this day or moment on, like 2026-03-12")
     sub.add_argument("--until", metavar="DATE", help="only up to this day (included) or moment")
 
@@ -150,7 +161,7 @@ def _list(sub: Parser) -> None:
 
 
 def _search(sub: Parser) -> None:
-    sub.add_argument("query", metavar="QUERY", help="what to look for, in your own words")
+    sub.add_argument("query", type=_words, metavar="QUERY", help="what to look for, in your own words")
     _narrowed(sub)
     sub.add_argument("-k", "--limit", type=_count, default=8, metavar="N", help="at most so many (8)")
     sub.add_argument("--explain", action="store_true", help="show the parts of each score")
@@ -169,6 +180,7 @@ def _forget(sub: Parser) -> None:
     )
     what.add_argument(
         "--match",
+        type=_words,
         metavar="TEXT",
         help="the memories with all these words in any form, or in quotes with exactly these",
     )

@@ -11,15 +11,18 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
+from itertools import chain, count
 from pathlib import Path
 
 from bot.cli.errors import Failed, WrongUse
 from bot.cli.output import print_json, progress
+from bot.cli.targets import check_target
 from bot.config import Config
-from memory.database import FILE_NAME, SET_ASIDE, open_database
+from memory.database import FILE_NAME, open_database
 from memory.errors import StorageError
-from memory.lock import DirectoryLock
+from memory.lock import WORKPLACE, DirectoryLock
 from memory.ports import RealClock
+from memory.sqlite_file import damage_of, discard_file
 
 OWN_TABLES = {"schema_migrations", "memories", "messages"}
 INDEX_DIRECTORY = "index"
@@ -27,17 +30,14 @@ _LOGS = ("-wal", "-shm")
 
 
 async def backup(config: Config, args: Namespace) -> int:
-    """Copy the database as it is now, check the copy, and only then call it a backup."""
-    _check_target(args.file, config.storage.dir, force=args.force)
+    """Copy the database as it is now; only a copy that was checked becomes the backup."""
     _need_database(config)
+    _check_target(args.file, config.storage.dir / FILE_NAME, force=args.force)
     database = await open_database(config.storage.dir, _url(config), clock=RealClock())
     try:
         await database.backup(args.file, progress("Copied pages"))
     finally:
         await database.close()
-    if damage := await asyncio.to_thread(_damage, args.file):
-        args.file.unlink()
-        raise Failed(f"The database is damaged ({damage}), so the backup is of no use; restore an older one.")
     counts = await asyncio.to_thread(_counts, args.file)
     if args.json:
         print_json({"file": args.file.absolute(), "bytes": args.file.stat().st_size, **counts})
@@ -49,15 +49,15 @@ async def backup(config: Config, args: Namespace) -> int:
 
 
 async def restore(config: Config, args: Namespace) -> int:
-    """Put a backup in place of the database. What was there before is kept beside it."""
+    """Put a backup in place of the database. What was there before is kept beside the backup."""
     if _url(config):
         raise WrongUse("The database is on a PostgreSQL server; restore it there, with pg_restore.")
     directory = config.storage.dir
     await asyncio.to_thread(_check_backup, args.file)
-    with _owned(directory), tempfile.TemporaryDirectory(prefix="restore-", dir=directory) as workplace:
+    with _owned(directory), tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=directory) as workplace:
         await asyncio.to_thread(_copy, args.file, Path(workplace) / FILE_NAME)
         await _bring_up_to_date(Path(workplace))
-        kept = await asyncio.to_thread(_exchange, Path(workplace), directory)
+        kept = await asyncio.to_thread(_exchange, Path(workplace), directory, args.file)
     counts = await asyncio.to_thread(_counts, directory / FILE_NAME)
     if args.json:
         print_json({"file": args.file.absolute(), "previous": kept, **counts})
@@ -71,15 +71,10 @@ async def restore(config: Config, args: Namespace) -> int:
     return 0
 
 
-def _check_target(file: Path, directory: Path, *, force: bool) -> None:
-    if file.is_dir() or file.name == "":
-        raise WrongUse(f"{file} is a directory; name the file to write.")
-    if file.exists() and file.samefile(directory / FILE_NAME):
+def _check_target(file: Path, database: Path, *, force: bool) -> None:
+    if file.exists() and database.exists() and file.samefile(database):
         raise WrongUse(f"{file} is the database itself; name another file.")
-    if file.exists() and not force:
-        raise Failed(f"{file} exists already; name another file or add --force.")
-    if not file.parent.is_dir():
-        raise Failed(f"There is no directory {file.parent}; make it first.")
+    check_target(file, force=force)
 
 
 def _need_database(config: Config) -> None:
@@ -92,21 +87,12 @@ def _check_backup(file: Path) -> None:
     """Raise Failed unless `file` is a sound database of this program."""
     if not file.is_file():
         raise Failed(f"There is no file {file}; name one that `backup` wrote.")
-    if damage := _damage(file):
+    if damage := damage_of(file):
         raise Failed(f"{file} cannot be restored ({damage}); use another backup.")
     with _reading(file) as conn:
         tables = {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables >= OWN_TABLES:
         raise Failed(f"{file} is not a database of Mnemogram; name a file that `backup` wrote.")
-
-
-def _damage(file: Path) -> str:
-    try:
-        with _reading(file) as conn:
-            found = str(conn.execute("PRAGMA quick_check(1)").fetchone()[0])
-    except sqlite3.DatabaseError:
-        return "it is not a sound SQLite database"
-    return "" if found == "ok" else "SQLite finds faults in it"
 
 
 def _counts(file: Path) -> dict[str, int]:
@@ -155,15 +141,16 @@ async def _bring_up_to_date(directory: Path) -> None:
     await database.close()
 
 
-def _exchange(workplace: Path, directory: Path) -> Path | None:
-    """Put the new database in the place of the old one, which is kept beside it under another name.
+def _exchange(workplace: Path, directory: Path, backup: Path) -> Path | None:
+    """Put the new database in the place of the old one, which is kept beside the backup.
 
-    Wherever this is cut off, one whole database is in place. The index, which belongs to the old one, goes
-    first: it is built anew from whichever database is found.
+    It would not be safe in the data directory, where nothing may outlive an erasure. Wherever this is cut
+    off, one whole database is in place. The index, which belongs to the old one, goes first: it is built
+    anew from whichever database is found.
     """
     current = directory / FILE_NAME
     try:
-        kept = _set_aside(current) if current.exists() else None
+        kept = _set_aside(current, backup) if current.exists() else None
         shutil.rmtree(directory / INDEX_DIRECTORY, ignore_errors=True)
         (workplace / FILE_NAME).replace(current)
     except OSError as error:
@@ -171,15 +158,27 @@ def _exchange(workplace: Path, directory: Path) -> Path | None:
     return kept
 
 
-def _set_aside(file: Path) -> Path:
+def _set_aside(file: Path, backup: Path) -> Path:
     """Give the database a second name; it keeps the first until the new one takes that over."""
-    kept = file.with_name(f"{FILE_NAME}{SET_ASIDE}{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    kept = _free_name(backup.with_name(f"{backup.name}.replaced-{datetime.now().astimezone():%Y%m%d-%H%M%S}"))
     logs = [] if _fold_in(file) else [log for log in _LOGS if file.with_name(FILE_NAME + log).exists()]
-    for part in ("", *logs):
-        _also_as(file.with_name(FILE_NAME + part), kept.with_name(kept.name + part))
+    try:
+        for part in ("", *logs):
+            _also_as(file.with_name(FILE_NAME + part), kept.with_name(kept.name + part))
+    except OSError as error:
+        raise Failed(
+            f"The former database cannot be kept in {kept.absolute().parent} ({error.strerror}), so nothing "
+            "was restored; put the backup where there is room and try again."
+        ) from None
     for log in logs:
         file.with_name(FILE_NAME + log).unlink()
     return kept
+
+
+def _free_name(file: Path) -> Path:
+    """Return a name that nothing has yet, as after two restores within one second."""
+    more = (file.with_name(f"{file.name}-{number}") for number in count(2))
+    return next(name for name in chain([file], more) if not name.exists())
 
 
 def _fold_in(file: Path) -> bool:
@@ -203,8 +202,11 @@ def _also_as(file: Path, name: Path) -> None:
         os.link(file, name)
     except OSError:
         part = name.with_name(f"{name.name}.part")
-        shutil.copy2(file, part)
-        part.rename(name)
+        try:
+            shutil.copy2(file, part)
+            part.rename(name)
+        finally:
+            discard_file(part)
 
 
 def _url(config: Config) -> str:

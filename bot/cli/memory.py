@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -16,7 +17,7 @@ from bot.config import Config
 from bot.selection import Everything, Selection, Some
 from memory.chats import chats as all_chats
 from memory.dates import bound
-from memory.lock import DirectoryLock
+from memory.errors import AlreadyRunning, EmbedderUnavailable, IndexUnavailable, StorageError
 from memory.search import PLAUSIBLE
 from memory.types import Hit, Memory, MemoryType, Query, Where
 
@@ -77,15 +78,12 @@ async def show(config: Config, args: Namespace) -> int:
 
 async def forget(config: Config, args: Namespace) -> int:
     """Forget through SQL; the index follows here, or in the running bot where there is one."""
-    owner = DirectoryLock(config.storage.dir).holder() is None
-    async with open_app(config, owner=owner, note=say) as app:
-        selection, shown = await _chosen(app, args)
-        if not args.yes:
-            _confirm(shown, args.chat, config.memory.zone, everything=args.all)
-        receipt = await selection.forget(None)
+    agreed = None if args.yes else await _agreed(config, args)
+    async with _owner_if_free(config) as (app, owner):
+        shown = await _chosen(app, args) if agreed is None else agreed
+        receipt = await _selection(app, args, shown).forget(None)
         if owner:
-            await app.index.sync()
-            await app.index.compact()
+            await _clear_index(app)
     if args.json:
         print_json({"memories": receipt.memories, "messages": receipt.messages})
     else:
@@ -93,17 +91,52 @@ async def forget(config: Config, args: Namespace) -> int:
     return 0
 
 
-async def _chosen(app: App, args: Namespace) -> tuple[Selection, Sequence[Memory]]:
-    """Return what is to be forgotten, and the memories to show before it is."""
+@asynccontextmanager
+async def _owner_if_free(config: Config) -> AsyncIterator[tuple[App, bool]]:
+    """Open the program, and tell whether the data directory is ours: it may be a running bot's."""
+    async with AsyncExitStack() as stack:
+        try:
+            yield await stack.enter_async_context(open_app(config, note=say)), True
+            return
+        except AlreadyRunning:
+            app = await stack.enter_async_context(open_app(config, owner=False, note=say))
+        yield app, False
+
+
+async def _clear_index(app: App) -> None:
+    """Let the index follow at once. What was forgotten is forgotten without it, and it holds no text."""
+    try:
+        await app.index.sync()
+        await app.index.compact()
+    except (IndexUnavailable, EmbedderUnavailable, StorageError):
+        say("The vector index cannot follow now; it does at the next start.")
+
+
+async def _agreed(config: Config, args: Namespace) -> Sequence[Memory]:
+    """Ask, with the data directory left to others, and return what may be forgotten."""
+    async with open_app(config, owner=False, note=say) as app:
+        shown = await _chosen(app, args)
+        _confirm(shown, args.chat, config.memory.zone, everything=args.all)
+    return shown
+
+
+def _selection(app: App, args: Namespace, shown: Sequence[Memory]) -> Selection:
     if args.all:
-        return Everything(app.memory, args.chat), await app.memory.list(args.chat)
+        return Everything(app.memory, args.chat)
+    return Some(app.memory, args.chat, [memory.id for memory in shown])
+
+
+async def _chosen(app: App, args: Namespace) -> Sequence[Memory]:
+    """Return the memories to be forgotten, those to show where all is."""
+    if args.all:
+        return await app.memory.list(args.chat)
     if args.id:
         shown: Sequence[Memory] = [await app.memory.get(args.chat, memory_id) for memory_id in args.id]
     else:
         shown = await app.memory.matching(args.chat, args.match)
     if not shown:
         raise Failed(f"Chat {args.chat} has no memory with the words {args.match!r}; nothing was forgotten.")
-    return Some(app.memory, args.chat, [memory.id for memory in shown]), shown
+    return shown
 
 
 def _confirm(shown: Sequence[Memory], chat_id: int, zone: ZoneInfo, *, everything: bool) -> None:

@@ -35,7 +35,10 @@ async def run(config: Config, args: Namespace, telegram: Serve) -> int:
     """Serve Telegram where a token is set, else talk in the terminal."""
     if not config.telegram.token.get_secret_value():
         if not _somebody_there():
-            raise Failed("There is no Telegram token, and no terminal to talk in; set TELEGRAM_BOT_TOKEN.")
+            raise Failed(
+                "There is no Telegram token, and no terminal to talk in; set TELEGRAM_BOT_TOKEN, "
+                "start this in a terminal, or pipe lines into it."
+            )
         return await console(config, args)
     stop = asyncio.Event()
     with _on_signals(stop.set, signal.SIGTERM, signal.SIGINT):

@@ -12,6 +12,7 @@ from pathlib import Path
 from bot.app import open_app
 from bot.cli.errors import Failed
 from bot.cli.output import print_json, progress, say
+from bot.cli.targets import check_target
 from bot.config import Config
 from memory.errors import EmbedderUnavailable
 from memory.export import export_chat, import_chat
@@ -21,8 +22,8 @@ DOCUMENTS = (".txt", ".md", ".markdown", ".text")
 
 
 async def export(config: Config, args: Namespace) -> int:
-    if args.file and args.file.exists() and not args.force:
-        raise Failed(f"{args.file} exists already; name another file or add --force.")
+    if args.file:
+        check_target(args.file, force=args.force)
     async with open_app(config, owner=False) as app:
         exported = await export_chat(app.database, args.chat)
     if args.file is None:
@@ -40,7 +41,7 @@ async def export(config: Config, args: Namespace) -> int:
 async def import_memories(config: Config, args: Namespace) -> int:
     try:
         exported = json.loads(await asyncio.to_thread(_read, args.file))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Failed(f"{args.file} is not JSON; name a file that `memory export` wrote.") from None
     async with open_app(config, owner=False, note=say) as app:
         count = await import_chat(app.database, args.chat, exported)

@@ -6,6 +6,7 @@
 offline-saved = Saved as memory { $id }: { $text }
 offline-known = I know that already, as memory { $id }: { $text }
 offline-not-saved = I could not save that. Please say it again in other words.
+offline-storage = My memory cannot be used right now, so I could not save that. Please tell me again in a moment.
 offline-memory-yours = You said on { $date }: { $text }
 offline-memory = From { $speaker }, { $date }: { $text }
 offline-memory-unsigned = { $date }: { $text }
@@ -23,7 +24,7 @@ offline-cannot = Without a language model I can only keep what you tell me and f
 offline-idle = I make no memory of such remarks. To keep it all the same, start with “remember:”.
 offline-not-kept = As you wish: I make no memory of it.
 offline-secret = This looks like a secret, so I made no memory of it; to keep it all the same, start with “remember:”.
-offline-too-long = This is too long; send it in parts.
+offline-too-long = This is too long for one memory; send it in parts of at most 4000 characters.
 offline-no-reminders = I cannot remind you at a set time. To keep it all the same, start with “remember:”.
 offline-everything = The command /memory shows everything I know.
 offline-forget = To make me forget, use the command /forget with a word of the memory, for example: /forget dog.
@@ -38,7 +39,7 @@ console-interrupt = Press Ctrl-C once more, or Ctrl-D, to end.
 console-unknown = I do not know this command; /help lists the commands.
 console-help =
     Tell me something and I remember it; ask me and I look for it.
-    /memory — what I remember, newest first
+    /memory — what I remember, newest first; /memory 2 — the next page
     /memory words — search my memory
     /forget words, number or all — forget these memories
     /undo — take back the last /forget
@@ -49,11 +50,13 @@ console-new = A new conversation begins. What I remember stays.
 console-new-already = This is already a new conversation.
 console-stopped = Stopped.
 console-nothing-to-stop = I am not writing anything just now.
+console-more = /memory { $page } shows more.
+console-kept = Nothing was forgotten.
 console-memories =
     { $count ->
         [0] I remember nothing here yet. Tell me something!
         [one] I remember { $count } thing here.
-       *[other] I remember { $count } things here. The newest:
+       *[other] I remember { $count } things here, newest first:
     }
 console-not-found = I found no such memory.
 console-forget-what = What shall I forget? Write a word of the memory, its number, or all: /forget dog.
@@ -119,6 +122,7 @@ conversation-forgotten = { $count ->
     [one] a minute
    *[other] { $minutes } minutes
 }.
+conversation-empty = There are no words in this message. Please write what you want to say.
 conversation-erased = The text of this message has been forgotten, so there is nothing to answer.
 
 ### telegram: the bot in a chat

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+import types
+from collections.abc import AsyncIterator, Coroutine, Generator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -288,3 +292,50 @@ async def test_a_scrub_that_is_in_the_way_of_a_reader_is_done_the_next_time(
     finally:
         reader.close()
         await database.close()
+
+
+# Cancelled writes
+
+
+@types.coroutine
+def cut_off(work: Coroutine[Any, Any, None], at: int) -> Generator[Any, None, bool]:
+    """Run `work` and cancel its task when it waits for the `at`th time; return whether it ended before."""
+    task, broken = asyncio.current_task(), None
+    assert task
+    for step in itertools.count():
+        try:
+            waits = work.throw(broken) if broken else work.send(None)
+        except StopIteration:
+            return step <= at
+        if step == at:
+            task.cancel()
+        try:
+            yield waits
+            broken = None
+        except asyncio.CancelledError as error:
+            broken = error
+    raise AssertionError
+
+
+async def test_a_write_that_is_cancelled_anywhere_leaves_the_file_unlocked(
+    database: Database, file: Path, clock: FrozenClock
+) -> None:
+    def write_beside() -> None:
+        with closing(sqlite3.connect(file, timeout=2)) as conn:
+            conn.execute("BEGIN IMMEDIATE")
+            conn.rollback()
+
+    store = Memories(database, clock)
+    kept, ended, at = [], False, 0
+    while not ended:
+        try:
+            ended = await cut_off(add(store, at), at)
+        except asyncio.CancelledError as error:
+            kept.append(error)  # with its traceback, as a caller may keep it
+        await asyncio.to_thread(write_beside)
+        at += 1
+    assert len(kept) > 10
+
+
+async def add(store: Memories, number: int) -> None:
+    await store.add(fact(f"the number is {number}"))

@@ -15,6 +15,7 @@ from memory.database import Database, open_database
 from memory.errors import InvalidExport
 from memory.export import export_chat, import_chat
 from memory.memories import Memories
+from memory.service import MAX_MEMORY_CHARS
 from memory.tables import links, messages, profiles, sessions, sources
 from memory.tables import memories as rows
 from memory.types import Memory, MemoryType, Origin, Relation, Status
@@ -238,6 +239,10 @@ def memory_with(**values: Any) -> Any:
         ("memories.0.secret", memory_with(secret="x")),
         ("memories.id", lambda data: data["memories"].append(data["memories"][0])),
         ("memories.text", lambda data: data["memories"].append(data["memories"][2] | {"id": 99_999})),
+        ("memories.0.text", memory_with(text="x" * (MAX_MEMORY_CHARS + 1))),
+        ("memories.0.learned_at", memory_with(learned_at="0001-01-01T00:00:00+14:00")),
+        ("memories.0.valid_until", memory_with(valid_until="9999-12-31T23:59:59Z")),
+        ("messages.0.reply_to", lambda data: data["messages"][0].update(reply_to=999)),
         ("messages.source", lambda data: data["messages"].append(data["messages"][0] | {"id": 99_999})),
         ("messages.0.session_id", lambda data: data["sessions"].clear()),
         ("links.0", lambda data: data["links"][0].update(to_id=999)),

@@ -352,3 +352,15 @@ async def test_another_chat_cannot_withdraw(memories: Memories, database: Databa
     memory = await add(memories, DOG, question)
     assert await memories.withdraw(OTHER_CHAT, question) == 0
     assert await memories.list(CHAT) == [memory]
+
+
+async def test_an_answer_that_showed_only_the_beginning_of_a_long_memory_is_erased_too(
+    memories: Memories, database: Database
+) -> None:
+    long = "the wifi password is mango5521 and " + "so on and so forth " * 30
+    question = await say(database, "what is the wifi password?")
+    answer = await say(database, f"You said: {long[:400]} …", reply_to=question)
+    memory = await add(memories, long)
+
+    assert (await memories.purge(CHAT, [memory.id])).messages == 1
+    assert await text_of(database, answer) == ""

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memory.database import Database
+from memory.errors import InvalidMemory
 from memory.memories import Memories
 from memory.sessions import Sessions, Turn
 from memory.types import Author, Incoming, Receipt
@@ -85,7 +86,8 @@ async def test_an_answer_that_was_being_written_meanwhile_goes_too(
     incoming = Incoming(CHAT, Author(1, "Anna"), "what do I have?", NOON, "m:1")
     turn = await sessions.begin_turn(incoming, IDLE)
     await memories.hide_all(CHAT, LATER)
-    await memories.add(fact("Anna has the flu", message_ids=(turn.message.id,)))
+    with pytest.raises(InvalidMemory):
+        await memories.add(fact("Anna has the flu", message_ids=(turn.message.id,)))
     answer = await sessions.finish_turn(turn, "You have the flu.")
 
     await memories.purge_due(LATER)

@@ -126,3 +126,23 @@ async def test_a_late_holder_does_not_release_the_lease_of_the_next(
     await leases.release(late)
 
     assert await leases.acquire("purge", MINUTE) is None
+
+
+async def test_a_lease_from_a_clock_that_was_set_back_is_taken_over(
+    leases: Leases, clock: FrozenClock
+) -> None:
+    old = await leases.acquire("purge", MINUTE)
+    clock.advance(-60 * MINUTE)
+
+    assert old is not None
+    assert (taken := await leases.acquire("purge", MINUTE))
+    assert taken.token > old.token
+    assert await leases.acquire("purge", MINUTE) is None
+
+
+async def test_a_worker_whose_clock_is_a_little_behind_respects_a_lease(
+    leases: Leases, clock: FrozenClock
+) -> None:
+    await leases.acquire("purge", MINUTE)
+    clock.advance(-MINUTE / 2)
+    assert await leases.acquire("purge", MINUTE) is None

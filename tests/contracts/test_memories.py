@@ -404,6 +404,13 @@ async def test_a_document_without_chunks_is_gone(memories: Memories, database: D
     assert await count(database, words) == 0
 
 
+async def test_the_name_of_a_document_may_hold_bytes_that_are_no_text(memories: Memories) -> None:
+    for text in ("Soup 4 €", "Soup 5 €"):
+        [chunk] = await memories.replace_document(CHAT, "menu\udcff.txt", chunks(text))
+        assert chunk.document == "menu.txt"
+    assert await texts(memories) == ["Soup 5 €"]
+
+
 async def test_a_document_needs_a_name(memories: Memories) -> None:
     await memories.add(fact("Anna likes tea"))
     with pytest.raises(InvalidMemory, match="needs a name"):

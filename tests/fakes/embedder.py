@@ -30,9 +30,6 @@ class HashEmbedder:
         rows = [self._row(text) for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.dimensions), np.float32)
 
-    async def warm(self) -> None:
-        """There is nothing to load."""
-
     async def close(self) -> None:
         """There is nothing to close."""
 
