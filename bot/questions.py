@@ -113,5 +113,13 @@ EVERYTHING = pattern(
         "tell me about me | tell me about myself | who am i",
     ),
     END,
+    "|",
+    any_of(
+        "что ты помнишь | что помнишь | что вы помните | что ты знаешь | что ты запомнил | что ты запомнила",
+        "покажи вс[её] | покажи память | покажи воспоминания | покажи все воспоминания",
+        "what do you remember | what do you know | what have you saved",
+        "show me everything | show everything | show my memories | show me my memories | list everything",
+    ),
+    r"\W*\Z",
     ")",
 )

@@ -185,6 +185,32 @@ async def test_one_memory_is_forgotten_at_once_and_can_be_brought_back(talk: Tal
     assert await talk("/undo") == "There is nothing to bring back."
 
 
+async def test_numbers_mean_memories_and_not_words(talk: Talk) -> None:
+    await talk("my dog is called Biscuit")
+    await talk("my cat is called Tom")
+    await talk("I live in house 1, flat 2")
+
+    asked = await talk("/forget 1, 2")
+
+    assert "Biscuit" in asked
+    assert "Tom" in asked
+    assert "flat" not in asked
+
+
+async def test_the_list_has_pages_and_search_may_be_named(talk: Talk) -> None:
+    for number in range(12):
+        await talk(f"remember: thing number {number}")
+
+    first, second = await talk("/memory"), await talk("/memory 2")
+
+    assert first.endswith("/memory 2 shows more.")
+    assert "thing number 11" in first
+    assert "thing number 0" in second
+    assert "shows more" not in second
+    assert await talk("/memory search") == first
+    assert "thing number 7" in await talk("/memory search thing number 7")
+
+
 async def test_several_are_forgotten_only_after_a_yes(talk: Talk) -> None:
     await talk("my dog is called Biscuit")
     await talk("my cat is called Biscuit too")
@@ -192,7 +218,7 @@ async def test_several_are_forgotten_only_after_a_yes(talk: Talk) -> None:
     asked = await talk("/forget biscuit")
     assert "Forget these 2 memories?" in asked
     assert "dog" in asked
-    await talk("no")
+    assert await talk("no") == "Nothing was forgotten."
     assert await talk.app.memory.count(1) == 2
 
     await talk("/forget all")

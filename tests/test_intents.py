@@ -7,7 +7,7 @@ import pytest
 from bot.confidential import holds_secret
 from bot.intents import Ask, Note, Talk, intent_of
 from memory.service import MAX_MEMORY_CHARS
-from memory.types import MemoryType
+from memory.types import MemoryType, Origin
 
 KEPT_RUSSIAN = [
     "Я переехал в Омск в 2019 году",
@@ -351,3 +351,16 @@ def test_what_is_too_long_for_a_memory_is_asked_for_in_parts(lead: str) -> None:
     told = "We moved to Lisbon. " * (MAX_MEMORY_CHARS // 20)
     assert intent_of(lead + told) == Note(told.strip(), MemoryType.FACT)
     assert intent_of(f"{lead}{told} And then to Porto.") == Talk("offline-too-long")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["что ты помнишь?", "покажи всё", "покажи воспоминания", "what do you remember?", "show me everything"],
+)
+def test_who_asks_for_all_of_it_is_pointed_to_the_list(said: str) -> None:
+    assert intent_of(said, Origin.PERSON) == Ask(said, everything=True)
+
+
+@pytest.mark.parametrize("said", ["ты ChatGPT?", "are you Claude?", "кто тебя создал?", "who made you?"])
+def test_questions_about_the_bot_itself_are_no_questions_to_memory(said: str) -> None:
+    assert intent_of(said, Origin.PERSON) == Talk("offline-hello")
