@@ -73,7 +73,10 @@ async def _serve_telegram(app: App, stop: asyncio.Event) -> None:
 def _log_level(config: Config, args: Namespace) -> str:
     """A served bot logs as configured; a terminal that somebody reads shows only what is wrong."""
     serving = args.command == "run" and config.telegram.token.get_secret_value()
-    return config.log.level if serving or config.log.level in ("debug", "error") else "warning"
+    if serving or config.log.level == "debug":
+        return config.log.level
+    talking = args.command in ("run", "console")  # where every fault is told in the answer
+    return "error" if talking or config.log.level == "error" else "warning"
 
 
 def _never_fail_to_print() -> None:

@@ -77,28 +77,14 @@ async def open_app(
     """
     clock = clock or RealClock()
     async with AsyncExitStack() as stack:
-        if owner:
-            lock = DirectoryLock(config.storage.dir)
-            lock.acquire()
-            stack.callback(lock.release)
-        url = config.storage.database_url.get_secret_value()
-        database = await open_database(config.storage.dir, url, clock=clock)
-        stack.push_async_callback(database.close)
-        background = Background()
+        database = await _database(config, clock, stack, owner=owner)
+        background, metrics = Background(), Metrics()
         stack.push_async_callback(background.close)
-        metrics = Metrics()
         embedder = embedder or await _embedder(config, note, metrics, stack)
         index = _index(config, database, embedder, clock, background, owner=owner)
         stack.push_async_callback(index.close)
-        memories = Memories(database, clock)
-        memory = MemoryService(
-            memories,
-            Search(memories, index.nearest, embedder, clock),
-            embedder,
-            clock,
-            changed=index.kick,
-            scrub=database.scrub,
-        )
+        metrics.index_lag.set_function(lambda: index.lag)
+        memory = _memory(database, index, embedder, clock)
         sessions = Sessions(database, clock)
         offline = OfflineModel()
         conversation = Conversation(
@@ -111,30 +97,23 @@ async def open_app(
             metrics=metrics,
             settings=_turn_settings(config),
         )
-        jobs = Jobs(
-            database,
-            Leases(database, clock),
-            clock,
-            metrics,
-            _jobs(config, database, clock, sessions, memory),
-        )
+        work = _jobs(config, database, clock, sessions, memory)
+        jobs = Jobs(database, Leases(database, clock), clock, metrics, work)
         stack.push_async_callback(jobs.stop, drain_seconds=5)
-        app = App(
-            config,
-            clock,
-            database,
-            memory,
-            sessions,
-            conversation,
-            embedder,
-            index,
-            jobs,
-            background,
-            metrics,
+        yield App(
+            config=config,
+            clock=clock,
+            database=database,
+            memory=memory,
+            sessions=sessions,
+            conversation=conversation,
+            embedder=embedder,
+            index=index,
+            jobs=jobs,
+            background=background,
+            metrics=metrics,
             checks={"database": lambda: _answers(database)},
         )
-        metrics.index_lag.set_function(lambda: index.lag)
-        yield app
 
 
 @asynccontextmanager
@@ -157,6 +136,23 @@ async def _measure(app: App) -> None:
     waits = (app.clock.now() - backlog.oldest_at).total_seconds() if backlog.oldest_at else 0.0
     app.metrics.inbox_pending.set(backlog.pending)
     app.metrics.inbox_age.set(waits)
+
+
+async def _database(config: Config, clock: Clock, stack: AsyncExitStack, *, owner: bool) -> Database:
+    if owner:
+        lock = DirectoryLock(config.storage.dir)
+        lock.acquire()
+        stack.callback(lock.release)
+    url = config.storage.database_url.get_secret_value()
+    database = await open_database(config.storage.dir, url, clock=clock)
+    stack.push_async_callback(database.close)
+    return database
+
+
+def _memory(database: Database, index: IndexSync, embedder: Embedder, clock: Clock) -> MemoryService:
+    memories = Memories(database, clock)
+    search = Search(memories, index.nearest, embedder, clock)
+    return MemoryService(memories, search, embedder, clock, changed=index.kick, scrub=database.scrub)
 
 
 async def _warm(embedder: Embedder) -> None:
