@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,12 +110,12 @@ def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path: Path) -> None
         DirectoryLock(tmp_path / "data" / "below").acquire()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-
-    with pytest.raises(StorageError, match="cannot be written"):
-        DirectoryLock(tmp_path).acquire()
+def test_a_directory_that_cannot_be_written_is_refused() -> None:
+    # Whoever may write everywhere becomes somebody else for a moment, in a place that all may enter.
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o555)
+        with _ordinary_user(), pytest.raises(StorageError, match="cannot be written"):
+            DirectoryLock(Path(place) / "data").acquire()
 
 
 def test_a_full_disk_is_called_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,3 +140,15 @@ def test_a_note_that_cannot_be_written_does_not_hinder_the_owner(
     with pytest.raises(AlreadyRunning, match="another process"):
         DirectoryLock(tmp_path).acquire()
     lock.release()
+
+
+@contextmanager
+def _ordinary_user() -> Iterator[None]:
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
