@@ -77,7 +77,7 @@ class ConsoleCommands:
             hits = await self.memory.search(Query(self.chat_id, words, k=LISTED, floor=RELEVANT))
             found = [hit.memory for hit in hits]
             return self._listed(found, language) or text("console-not-found", language)
-        return await self._page(max(1, *numbers_in(words), 1), language)
+        return await self._page(max([1, *numbers_in(words)]), language)
 
     async def _page(self, page: int, language: str) -> str:
         known = await self.memory.count(self.chat_id)

@@ -17,7 +17,7 @@ from bot.metrics import Metrics
 from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput
 from bot.prompts import SYSTEM, words_of
 from bot.tally import closed
-from bot.texts import known_language, text
+from bot.texts import known_language, text, whole_minutes
 from bot.tools import Toolbox, TurnScope
 from memory.errors import StorageError
 from memory.ports import Clock
@@ -182,11 +182,10 @@ class Conversation:
         return self._answer(result, now, notice)
 
     def _answer(self, result: TurnResult, now: TurnInput, notice: str = "") -> _Answer:
-        minutes = self._settings.undo.total_seconds() / 60
         remark = ""
-        if result.forgotten and minutes:
-            count = len(result.forgotten)
-            remark = text("conversation-forgotten", now.language, count=count, minutes=max(1, round(minutes)))
+        if result.forgotten and self._settings.undo:
+            count, minutes = len(result.forgotten), whole_minutes(self._settings.undo)
+            remark = text("conversation-forgotten", now.language, count=count, minutes=minutes)
         recalled = tuple(hit.memory.id for hit in now.recalled)
         return _Answer(result.text, notice, remark, _outcome(result), recalled)
 

@@ -10,7 +10,7 @@ from aiogram.types import CallbackQuery, Message
 
 from bot.config import Config
 from bot.selection import Everything, Selection, Some, chosen_by, means_all, take_back
-from bot.texts import text
+from bot.texts import text, whole_minutes
 from handlers.access import Person
 from handlers.gate import Gate
 from handlers.keyboards import EVERYTHING, Act, Forget, Shelf, Undo, confirm, undo
@@ -71,14 +71,14 @@ async def on_press(
         return None
     if callback_data.act is Act.CANCEL:
         return await change(gate, person, message, text("forget-kept", person.language))
-    minutes = config.memory.undo_minutes
+    window = timedelta(minutes=config.memory.undo_minutes)
     try:
-        receipt = await chosen.forget(timedelta(minutes=minutes) or None)
+        receipt = await chosen.forget(window or None)
     except StorageError:
         once.again(*press)
         raise
     buttons = undo(receipt.purge_at, person.language) if receipt.purge_at and _went(receipt) else None
-    return await change(gate, person, message, _receipt(receipt, minutes, person.language), buttons)
+    return await change(gate, person, message, _receipt(receipt, window, person.language), buttons)
 
 
 async def on_undo(_: Message, person: Person, gate: Gate, memory: MemoryService) -> None:
@@ -109,13 +109,13 @@ def _selection(memory: MemoryService, shelf: Shelf, chat_id: int, packed: str) -
     return None if ids is None else Some(memory, chat_id, ids)
 
 
-def _receipt(receipt: Receipt, minutes: float, language: str) -> str:
+def _receipt(receipt: Receipt, window: timedelta, language: str) -> str:
     if not _went(receipt):
         return text("forget-nothing-left", language)
     counts = {"memories": receipt.memories, "messages": receipt.messages}
     if receipt.purge_at is None:
         return text("forget-erased", language, **counts)
-    return text("forget-hidden", language, **counts, minutes=max(1, round(minutes)))
+    return text("forget-hidden", language, **counts, minutes=whole_minutes(window))
 
 
 def _restored(receipt: Receipt | None, language: str) -> str:

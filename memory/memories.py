@@ -21,6 +21,7 @@ from memory.rows import (
     ANY,
     batches,
     change,
+    cleaned,
     delete_memories,
     fetch,
     fetch_ids,
@@ -236,16 +237,7 @@ def _checked(new: NewMemory, chat_id: int) -> NewMemory:
     """Make sure that the memory fits the chat and the database, whatever its text came from."""
     if new.chat_id != chat_id:
         raise ValueError("a memory must be stored in the chat that it belongs to")
-    text = clean(new.text)
-    if not text:
-        raise InvalidMemory("There is nothing to remember in an empty text; write what should be kept.")
-    return replace(
-        new,
-        text=text,
-        original=clean(new.original),
-        speaker=clean(new.speaker),
-        document=clean(new.document),
-    )
+    return cleaned(new)
 
 
 def _replaces(chat_id: int, new_id: int, old_id: int) -> sa.Executable:

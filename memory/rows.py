@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,8 +15,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from memory.database import take_revisions
+from memory.errors import InvalidMemory
 from memory.tables import memories, messages, sessions, sources, tombstones, vectors
-from memory.text import text_hash
+from memory.text import clean, text_hash
 from memory.types import Memory, MemoryType, NewMemory, Origin, Status, StoredVector, Where
 from memory.words import add_words, count_words, remove_words
 
@@ -89,6 +91,20 @@ def in_scope(chat_id: int, found: Iterable[Memory]) -> Iterator[Memory]:
             yield memory
         else:
             log.error("a memory of another chat was held back", extra={"chat": chat_id, "memory": memory.id})
+
+
+def cleaned(new: NewMemory) -> NewMemory:
+    """Return the memory without what no database can hold. Raises InvalidMemory for one without words."""
+    text = clean(new.text)
+    if not text:
+        raise InvalidMemory("There is nothing to remember in an empty text; write what should be kept.")
+    return replace(
+        new,
+        text=text,
+        original=clean(new.original),
+        speaker=clean(new.speaker),
+        document=clean(new.document),
+    )
 
 
 async def insert_memory(

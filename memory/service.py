@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memory.documents import chunk
 from memory.errors import EmbedderUnavailable, InvalidMemory
 from memory.memories import Memories
 from memory.ports import Clock, Embedder, Purpose
+from memory.rows import cleaned
 from memory.search import Search
 from memory.text import clean
 from memory.types import (
@@ -215,11 +215,9 @@ class MemoryService:
 
 
 def _checked(new: NewMemory) -> NewMemory:
-    text = clean(new.text)
-    if not text:
-        raise InvalidMemory("There is nothing to remember in an empty text; write what should be kept.")
-    if len(text) > MAX_MEMORY_CHARS:
+    new = cleaned(new)
+    if len(new.text) > MAX_MEMORY_CHARS:
         raise InvalidMemory(
             f"A memory holds at most {MAX_MEMORY_CHARS} characters; shorten it or import it as a document."
         )
-    return replace(new, text=text, original=clean(new.original))
+    return new
