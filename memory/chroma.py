@@ -37,10 +37,11 @@ _LOST = ("NotFoundError", "InvalidDimensionException", "InvalidArgumentError")
 
 
 class Opened(NamedTuple):
-    """A collection and how to close what it came from."""
+    """A collection, how to close what it came from, and what is to be done whenever it was written to."""
 
     collection: Collection
     shut: Callable[[], None]
+    written: Callable[[], None] = lambda: None
 
 
 class ChromaIndex:
@@ -48,7 +49,7 @@ class ChromaIndex:
 
     def __init__(self, thread: ChromaThread, opened: Opened) -> None:
         self._thread = thread
-        self._collection, self._shut = opened
+        self._collection, self._shut, self._written = opened
 
     async def upsert(self, entries: Sequence[IndexEntry]) -> None:
         for start in range(0, len(entries), BATCH):
@@ -88,6 +89,7 @@ class ChromaIndex:
                 embeddings=np.stack([entry.vector for entry in news]),
                 metadatas=[{"chat_id": entry.chat_id, "type": entry.type.value} for entry in news],
             )
+            self._written()
 
     def _delete(self, memory_ids: Sequence[int]) -> None:
         known = self._collection.get(ids=[str(memory_id) for memory_id in memory_ids], include=[])["ids"]

@@ -23,6 +23,7 @@ from memory.chroma import (
     stored,
 )
 from memory.errors import ConfigError, IndexDamaged, IndexLost, IndexUnavailable
+from memory.graph_files import blank_unused
 from memory.index_probe import COLLECTION, is_sound
 from memory.seal import break_seal, seal
 
@@ -159,12 +160,19 @@ def _open(path: Path, abandoned: threading.Event) -> Opened:
 
 
 def _sealing(path: Path, opened: Opened) -> Opened:
+    """Seal the files when they are closed, and blank the graph's room as soon as the first entry made one."""
+    blanked = blank_unused(path)
+
     def shut() -> None:
         opened.shut()
         if path.is_dir():
             seal(path)
 
-    return Opened(opened.collection, shut)
+    def written() -> None:
+        nonlocal blanked
+        blanked = blanked or blank_unused(path)
+
+    return Opened(opened.collection, shut, written)
 
 
 def _beside(directory: Path, known: Collection[str]) -> list[str]:

@@ -608,9 +608,32 @@ async def test_erased_vectors_are_in_no_file_of_the_index(world: World) -> None:
     assert is_there(vector.tobytes())
     await world.memories.purge(CHAT, ids[:1])
     await sync.compact()
+    assert not is_there(vector.tobytes())
     await sync.close()
 
     assert not is_there(vector.tobytes())
+
+
+async def test_what_was_in_memory_before_is_in_no_room_of_the_graph(world: World) -> None:
+    """Chroma writes the room for a graph's first hundred elements as malloc gave it."""
+
+    def rooms() -> list[bytes]:
+        blocks = ("data_level0.bin", "length.bin")
+        return [path.read_bytes() for path in (world.directory / "index").rglob("*") if path.name in blocks]
+
+    freed = [np.ones(16_000, np.float32) * number for number in range(200)]
+    del freed
+    await world.tell(*FACTS)
+    sync = world.chroma()
+    await sync.sync()
+    while_open = rooms()
+    await sync.close()
+
+    assert [set(room) for room in while_open] == [{0}, {0}]
+    assert [set(room) for room in rooms()] == [{0}, {0}]
+    again = world.chroma()
+    await again.sync()
+    assert (await again.check()).ok
 
 
 async def test_closing_does_not_wait_for_an_opening_to_end(world: World) -> None:
