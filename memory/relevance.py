@@ -35,6 +35,7 @@ HALF_LIFE = {
     MemoryType.KNOWLEDGE: timedelta(days=3650),
     MemoryType.SUMMARY: timedelta(days=90),
     MemoryType.INSIGHT: timedelta(days=365),
+    MemoryType.TURN: timedelta(days=365),
 }
 
 _UNSEEN = 10

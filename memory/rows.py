@@ -225,7 +225,7 @@ async def delete_memories(conn: AsyncConnection, chat_id: int, ids: Collection[i
         mine = sa.select(memories.c.id).where(memories.c.chat_id == chat_id, memories.c.id.in_(batch))
         gone = (await conn.execute(mine)).scalars().all()
         rows = [
-            {"memory_id": memory_id, "revision": revision}
+            {"memory_id": memory_id, "chat_id": chat_id, "revision": revision}
             for memory_id, revision in zip(gone, await take_revisions(conn, len(gone)), strict=True)
         ]
         if rows:

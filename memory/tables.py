@@ -181,17 +181,18 @@ memories = sa.Table(
     sa.Column("word_count", sa.Integer, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False, unique=True),
     sa.Index(None, "chat_id", "status", "valid_from"),
+    sa.Index(None, "chat_id", "revision"),
     sa.Index(None, "status", "purge_at"),
     sa.Index("ix_memories_document", "chat_id", "document"),
     sa.Index(None, "superseded_by"),  # without it each delete would read the whole table
-    # The same words are kept once in a chat.
+    # The same words are kept once in a chat; that they were said twice is another matter.
     sa.Index(
         "uq_memories_active",
         "chat_id",
         "text_hash",
         unique=True,
-        sqlite_where=sa.text("status = 'active'"),
-        postgresql_where=sa.text("status = 'active'"),
+        sqlite_where=sa.text("status = 'active' AND type <> 'turn'"),
+        postgresql_where=sa.text("status = 'active' AND type <> 'turn'"),
     ),
     **_FRESH_IDS,
 )
@@ -250,7 +251,9 @@ tombstones = sa.Table(
     "tombstones",
     metadata,
     sa.Column("memory_id", BigId, primary_key=True, autoincrement=False),
+    _chat(),
     sa.Column("revision", sa.BigInteger, nullable=False, unique=True),
+    sa.Index(None, "chat_id", "revision"),
 )
 
 # How far each copy of the vector index has followed the revisions.

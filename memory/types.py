@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ NO_THREAD = 0
 
 
 class MemoryType(StrEnum):
-    """What a memory is about. The last two are written by the bot itself, never by a person or the model."""
+    """What a memory is about. The last three are written by the bot itself, never by a person or the model."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -26,6 +26,7 @@ class MemoryType(StrEnum):
     KNOWLEDGE = "knowledge"
     SUMMARY = "summary"
     INSIGHT = "insight"
+    TURN = "turn"  # what somebody said in a finished conversation, word for word
 
 
 SAVED_TYPES = (MemoryType.FACT, MemoryType.PREFERENCE, MemoryType.CONTEXT, MemoryType.KNOWLEDGE)
@@ -248,14 +249,32 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A span of time that some words name: from ``since`` on and before ``until``, both in UTC."""
+
+    since: datetime
+    until: datetime
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
-    """A question to the memory of one chat. ``floor`` is the lowest score a hit may have, in 0..1."""
+    """A question to the memory of one chat.
+
+    ``floor`` is the lowest score a hit may have, in 0..1. ``asker`` is the speaker whom "I" and "my" mean,
+    ``zone`` the time zone of "yesterday". Each turn that is found brings ``neighbours`` turns from before it
+    and as many from after it. Without ``tokens`` the hits may be as long as they are.
+    """
 
     chat_id: int
     text: str
     where: Where = field(default_factory=Where)
     k: int = 8
     floor: float = 0.0
+    asker: str = ""
+    zone: tzinfo = UTC
+    neighbours: int = 0
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,17 +283,27 @@ class Score:
 
     total: float
     cosine: float = 0.0
-    words: float = 0.0
+    words: float = 0.0  # of the question's words, those that it has
+    context: float = 0.0  # the same of the turns around it
     recency: float = 0.0
     importance: float = 0.0
+    window: float = 0.0  # how well it fits the time that the question names
+    speaker: float = 0.0  # whether it was said by the one whom the question is about
+    linked: float = 0.0  # what the hits say that it is linked with
+    reranked: float | None = None  # the second opinion, where there is one
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory that was found, read back from SQL, with what speaks for it."""
+    """A memory that was found, read back from SQL, with what speaks for it.
+
+    ``before`` and ``after`` are the turns around a turn, in the order in which they were said.
+    """
 
     memory: Memory
     score: Score
+    before: tuple[Memory, ...] = ()
+    after: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
