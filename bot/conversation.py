@@ -11,7 +11,7 @@ from datetime import timedelta
 from zoneinfo import ZoneInfo
 
 from bot.background import Background
-from bot.context import build_request, estimate_tokens
+from bot.context import build_request
 from bot.loop import Limits, OnText, OnUsage, TurnResult, run_turn
 from bot.metrics import Metrics
 from bot.ports import ChatModel, ModelError, PastMessage, PromptTooLong, Reply, ToolCall, TurnInput
@@ -25,6 +25,7 @@ from memory.search import RELEVANT
 from memory.service import MemoryService
 from memory.sessions import Sessions, Turn
 from memory.text import clean, language_of
+from memory.tokens import estimate_tokens
 from memory.types import Hit, Incoming, Message, Query
 from memory.usage import Usage
 
@@ -48,6 +49,8 @@ class TurnSettings:
     undo: timedelta
     zone: ZoneInfo
     recall_k: int
+    recall_tokens: int
+    neighbours: int
     context_tokens: int
     max_tokens: int
     history_messages: int
@@ -186,7 +189,9 @@ class Conversation:
         if result.forgotten and self._settings.undo:
             count, minutes = len(result.forgotten), whole_minutes(self._settings.undo)
             remark = text("conversation-forgotten", now.language, count=count, minutes=minutes)
-        recalled = tuple(hit.memory.id for hit in now.recalled)
+        recalled = tuple(
+            memory.id for hit in now.recalled for memory in (*hit.before, hit.memory, *hit.after)
+        )
         return _Answer(result.text, notice, remark, _outcome(result), recalled)
 
     async def _stoppable(
@@ -239,7 +244,11 @@ class Conversation:
             await reply.note(text("conversation-tool", now.language, tool=call.name))
 
         toolbox = Toolbox(
-            self._memory, self._scope(turn, now), recalled=now.recalled, undo=self._settings.undo
+            self._memory,
+            self._scope(turn, now),
+            recalled=now.recalled,
+            undo=self._settings.undo,
+            neighbours=self._settings.neighbours,
         )
         request = build_request(
             turn.message.chat_id,
@@ -280,7 +289,16 @@ class Conversation:
         if not self._settings.recall_k:
             return []
         started = time.perf_counter()
-        query = Query(question.chat_id, question.text, k=self._settings.recall_k, floor=RELEVANT)
+        query = Query(
+            question.chat_id,
+            question.text,
+            k=self._settings.recall_k,
+            floor=RELEVANT,
+            asker=question.speaker,
+            zone=self._settings.zone,
+            neighbours=self._settings.neighbours,
+            tokens=self._settings.recall_tokens,
+        )
         try:
             async with asyncio.timeout(RECALL_SECONDS):
                 hits = await self._memory.search(query)

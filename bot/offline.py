@@ -19,8 +19,9 @@ from bot.ports import (
 )
 from bot.texts import date_text, shortened, text
 from bot.tool_arguments import MAX_QUERY_CHARS
-from memory.relevance import RELEVANT
-from memory.types import Hit, Memory, Origin
+from memory.cues import ends_asking
+from memory.ranking import RELEVANT
+from memory.types import Hit, Memory, MemoryType, Origin
 
 SHOWN_HITS = 3
 SHOWN_CHARS = 400
@@ -88,7 +89,7 @@ def _report(turn: TurnInput, intent: Intent, answered: Sequence[tuple[ToolCall, 
     searches = [result for call, result in answered if call.name == "search_memory"]
     if searches and all(result.is_error for result in searches):
         return text("offline-search-failed", turn.language)
-    hits = [hit for result in searches for hit in result.hits if hit.score.total >= RELEVANT]
+    hits = [hit for result in searches for hit in result.hits if hit.score.relevance >= RELEVANT]
     return _recollection(turn, intent, hits)
 
 
@@ -110,8 +111,16 @@ def _recollection(turn: TurnInput, intent: Intent, hits: Sequence[Hit]) -> str:
 
 
 def _clearest(hits: Sequence[Hit]) -> Sequence[Hit]:
-    best = max((hit.score.total for hit in hits), default=0.0)
-    return [hit for hit in hits if hit.score.total >= CLEAR_LEAD * best][:SHOWN_HITS]
+    telling = [hit for hit in hits if _tells(hit.memory)]
+    best = max((hit.score.relevance for hit in telling), default=0.0)
+    return [hit for hit in telling if hit.score.relevance >= CLEAR_LEAD * best][:SHOWN_HITS]
+
+
+def _tells(memory: Memory) -> bool:
+    """Whether it says anything: an earlier question or answer of the same conversation does not."""
+    if memory.type is not MemoryType.TURN:
+        return True
+    return memory.origin is Origin.PERSON and not ends_asking(memory.text)
 
 
 def _line(turn: TurnInput, memory: Memory) -> str:

@@ -8,7 +8,7 @@ from html import escape
 
 from bot.ports import TurnInput
 from memory.text import clean
-from memory.types import Memory, Origin
+from memory.types import Hit, Memory, Origin
 
 # Byte-stable, or the prompt cache is lost: no clock, no name and no memory may stand in it.
 SYSTEM = """\
@@ -68,7 +68,8 @@ ANSWER_NOW = "Answer now in words, with what you have. No tool can be used any m
 
 SEARCH_DESCRIPTION = """\
 Search the long-term memory of this chat by meaning and by words, in any language. Returns the best \
-memories, each with id, type, date and who said it. Use it whenever the answer may depend on something \
+memories, each with id, type, date and who said it; one of type turn is what somebody said in an earlier \
+conversation, with what was said before and after it. Use it whenever the answer may depend on something \
 told earlier that the context does not show."""
 
 SAVE_DESCRIPTION = """\
@@ -117,7 +118,7 @@ def turn_context(turn: TurnInput) -> str:
         _tag("came_with", _unseen(turn.attachments)),
         _tag("language", LANGUAGE_NAMES.get(turn.language, turn.language)),
         _tag("profile", clean(turn.profile)),
-        memories_text([hit.memory for hit in turn.recalled], zone) if turn.recalled else "",
+        memories_text(turn.recalled, zone) if turn.recalled else "",
     ]
     return "\n".join(["<context>", *filter(None, parts), "</context>"])
 
@@ -128,9 +129,12 @@ def words_of(text: str, origin: Origin) -> str:
     return _tag(origin.value, words) if origin in _FOREIGN else words
 
 
-def memories_text(memories: Sequence[Memory], zone: tzinfo | None) -> str:
-    """Return memories as tagged data whose text cannot close its tag; dates are days in `zone`."""
-    return "\n".join(["<memories>", *(_memory(memory, zone) for memory in memories), "</memories>"])
+def memories_text(hits: Sequence[Hit], zone: tzinfo | None) -> str:
+    """Return memories as tagged data whose text cannot close its tag; dates are days in `zone`.
+
+    A turn stands between the turns around it, in the order in which they were said.
+    """
+    return "\n".join(["<memories>", *(_found(hit, zone) for hit in hits), "</memories>"])
 
 
 def moment_text(moment: datetime) -> str:
@@ -143,6 +147,18 @@ def moment_text(moment: datetime) -> str:
         else f"UTC{offset[:3]}:{offset[3:5]}"
     )
     return f"{moment:%Y-%m-%d %H:%M}, {WEEKDAYS[moment.weekday()]}, {name}"
+
+
+def _found(hit: Hit, zone: tzinfo | None) -> str:
+    before = [_around("before", memory) for memory in hit.before]
+    after = [_around("after", memory) for memory in hit.after]
+    return "\n".join([*before, _memory(hit.memory, zone), *after])
+
+
+def _around(tag: str, memory: Memory) -> str:
+    who = memory.speaker or memory.origin.value
+    said = escape(_shortened(clean(memory.text)), quote=False)
+    return f'<{tag} speaker="{escape(_line(who))}">{said}</{tag}>'
 
 
 def _memory(memory: Memory, zone: tzinfo | None) -> str:

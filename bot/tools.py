@@ -23,7 +23,7 @@ from bot.tool_arguments import (
     what_is_wrong,
 )
 from memory.errors import InvalidMemory, MemoryNotFound, MnemogramError, StaleRevision
-from memory.relevance import PLAUSIBLE
+from memory.ranking import PLAUSIBLE
 from memory.text import clean, fold
 from memory.types import (
     SAVED_TYPES,
@@ -94,12 +94,18 @@ class Toolbox:
         *,
         recalled: Iterable[Hit] = (),
         undo: timedelta | None = timedelta(minutes=10),
+        neighbours: int = 0,
     ) -> None:
-        """`recalled` are the hits that the model was given; `undo` is how long a forget can be taken back."""
+        """`recalled` are the hits that the model was given; `undo` is how long a forget can be taken back.
+
+        A turn that is found is shown with so many `neighbours` on each side.
+        """
         self._memory = memory
         self._scope = scope
         self._undo = undo
-        self._seen = {hit.memory.id: hit.memory for hit in recalled}
+        self._neighbours = neighbours
+        self._seen: dict[int, Memory] = {}
+        self._see(recalled)
         self._tools: dict[str, Callable[[ToolCall], Awaitable[ToolResult]]] = {
             "forget_memory": self._forget,
             "save_to_memory": self._save,
@@ -140,9 +146,18 @@ class Toolbox:
     async def _search(self, call: ToolCall) -> ToolResult:
         arguments = SearchArguments.model_validate(call.arguments)
         where = self._where(arguments)
-        query = Query(self._scope.chat_id, clean(arguments.query), where, arguments.k, floor=PLAUSIBLE)
+        query = Query(
+            self._scope.chat_id,
+            clean(arguments.query),
+            where,
+            arguments.k,
+            floor=PLAUSIBLE,
+            asker=self._scope.speaker,
+            zone=self._scope.zone,
+            neighbours=self._neighbours,
+        )
         hits = await self._memory.search(query)
-        self._seen |= {hit.memory.id: hit.memory for hit in hits}
+        self._see(hits)
         return ToolResult(call.id, self._found(hits, narrowed=where != Where()), hits=tuple(hits))
 
     async def _save(self, call: ToolCall) -> ToolResult:
@@ -161,7 +176,9 @@ class Toolbox:
         self._only_for_people("changed")
         old = self._seen.get(arguments.id) or await self._memory.get(self._scope.chat_id, arguments.id)
         if old.type not in SAVED_TYPES:
-            raise Refused(f"Memory {old.id} is a {old.type} of the bot itself and cannot be edited.")
+            raise Refused(
+                f"Memory {old.id} is a {old.type}, which cannot be edited; save what is right as new."
+            )
         if fold(old.text) == fold(arguments.content):
             return _known(call, old.id)
         memory = await self._memory.update(
@@ -198,13 +215,22 @@ class Toolbox:
         if not hits:
             hint = " with this type and time; try without them" if narrowed else "; try other words once"
             return f"Nothing found{hint}."
-        memories = prompts.memories_text([hit.memory for hit in hits], self._scope.zone)
+        memories = prompts.memories_text(hits, self._scope.zone)
         return f"{len(hits)} found, best first:\n{memories}"
 
+    def _see(self, hits: Iterable[Hit]) -> None:
+        """Note what the model was shown."""
+        shown = (memory for hit in hits for memory in (*hit.before, hit.memory, *hit.after))
+        self._seen |= {memory.id: memory for memory in shown}
+
     def _repeated(self, content: str) -> int | None:
-        """Return the id of the memory seen in this turn that `content` only says again."""
+        """Return the id of the memory seen in this turn that `content` only says again.
+
+        What a person said in an earlier conversation is no memory yet, so it may become one now.
+        """
         words = _words(content)
-        return next((seen.id for seen in self._seen.values() if _stands_in(words, _words(seen.text))), None)
+        known = (seen for seen in self._seen.values() if not _is_told(seen))
+        return next((seen.id for seen in known if _stands_in(words, _words(seen.text))), None)
 
     def _new(self, arguments: SaveArguments) -> NewMemory:
         scope = self._scope
@@ -233,6 +259,10 @@ class Toolbox:
         return (
             f"Memory {memory_id} is forgotten; for {minutes} minutes this can be undone, then it is erased."
         )
+
+
+def _is_told(memory: Memory) -> bool:
+    return memory.type is MemoryType.TURN and memory.origin is Origin.PERSON
 
 
 def _words(text: str) -> list[str]:

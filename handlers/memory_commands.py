@@ -9,6 +9,7 @@ from aiogram.filters import Command, CommandObject
 from aiogram.types import CallbackQuery, InlineKeyboardMarkup, Message
 
 from bot.config import Config
+from bot.showing import around, speaker_of, why
 from bot.texts import date_text, text
 from handlers.access import Person
 from handlers.gate import Gate
@@ -16,7 +17,7 @@ from handlers.keyboards import Page, pages
 from handlers.say import change, pressed, say
 from memory.search import RELEVANT
 from memory.service import MemoryService
-from memory.types import Memory, Query
+from memory.types import Hit, Memory, Query
 
 PAGE = 8
 FOUND = 10
@@ -33,11 +34,7 @@ async def on_memory(
     if not words:
         sentence, keyboard = await _page(memory, person, config, 0)
         return await say(gate, person, sentence, keyboard)
-    hits = await memory.search(Query(person.chat_id, words, k=FOUND, floor=RELEVANT))
-    if not hits:
-        return await say(gate, person, text("memory-not-found", person.language))
-    heading = text("memory-found", person.language, count=len(hits))
-    return await say(gate, person, listed(heading, [hit.memory for hit in hits], person.language, config))
+    return await say(gate, person, await _found(memory, person, config, words))
 
 
 async def on_page(
@@ -67,9 +64,33 @@ def listed(heading: str, memories: Sequence[Memory], language: str, config: Conf
 def described(memory: Memory, language: str, config: Config) -> str:
     day = date_text(memory.valid_from.astimezone(config.memory.zone).date(), language)
     kind = text(f"memory-type-{memory.type}", language)
-    about = " · ".join(part for part in (f"#{memory.id}", day, kind, memory.speaker) if part)
+    about = " · ".join(part for part in (f"#{memory.id}", day, kind, speaker_of(memory, language)) if part)
     said = " ".join(memory.text.split())
     return f"{about}\n{said if len(said) <= LONGEST_SHOWN else said[: LONGEST_SHOWN - 1] + '…'}"
+
+
+async def _found(memory: MemoryService, person: Person, config: Config, words: str) -> str:
+    asked = Query(
+        person.chat_id,
+        words,
+        k=FOUND,
+        floor=RELEVANT,
+        asker=person.author.name,
+        zone=config.memory.zone,
+        neighbours=config.memory.neighbours,
+    )
+    hits = await memory.search(asked)
+    if not hits:
+        return text("memory-not-found", person.language)
+    heading = text("memory-found", person.language, count=len(hits))
+    return "\n\n".join([heading, *(_explained(hit, person, config) for hit in hits)])
+
+
+def _explained(hit: Hit, person: Person, config: Config) -> str:
+    """A hit with why it was found and, as far as there are any, the turns around it."""
+    reason = why(hit, person.language, person.author)
+    lines = [described(hit.memory, person.language, config), f"({reason})", *around(hit, person.language)]
+    return "\n".join(lines)
 
 
 async def _page(

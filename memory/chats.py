@@ -8,6 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from memory.database import Database
+from memory.rows import NO_TURN
 from memory.tables import memories, messages
 from memory.types import Status
 
@@ -29,7 +30,7 @@ async def chats(database: Database) -> list[ChatSummary]:
         sa.literal(1).label("memory"),
         sa.literal(0).label("message"),
         memories.c.learned_at,
-    ).where(memories.c.status == Status.ACTIVE)
+    ).where(memories.c.status == Status.ACTIVE, NO_TURN)
     said = sa.select(messages.c.chat_id, sa.literal(0), sa.literal(1), messages.c.sent_at).where(
         messages.c.text != ""
     )

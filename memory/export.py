@@ -19,7 +19,8 @@ from memory.export_format import (
     parse_export,
 )
 from memory.forget import hidden_traces
-from memory.rows import fetch, insert_rows, writing
+from memory.rows import NO_TURN, fetch, insert_rows, writing
+from memory.session_rows import reopen
 from memory.tables import links, memories, messages, profiles, sessions, sources
 from memory.text import text_hash
 from memory.traces import Traces
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
 async def export_chat(database: Database, chat_id: int) -> dict[str, Any]:
     """Return all that is kept of a chat, ready for `json.dump`, as it is at one moment.
 
-    Vectors are left out, and everything that tells of what is forgotten, the undo window included.
+    Vectors and turns are left out, which are made anew, and everything that tells of what is forgotten, the
+    undo window included.
     """
     async with database.read() as conn:
         versions, traces = await hidden_traces(conn, chat_id)
         gone = {memory.id for memory in versions} | traces.memories
-        kept = [memory for memory in await fetch(conn, chat_id) if memory.id not in gone]
+        kept = [memory for memory in await fetch(conn, chat_id, NO_TURN) if memory.id not in gone]
         ids = {memory.id for memory in kept}
         export = ChatExport(
             chat_id=chat_id,
@@ -109,7 +111,7 @@ def _memory(memory: Memory, ids: set[int]) -> MemoryItem:
 
 
 async def _add_sessions(conn: AsyncConnection, chat_id: int, export: ChatExport) -> dict[int, int]:
-    """Add sessions, closed: a thread has one open session at most. Return their new ids by the old ones."""
+    """Add sessions, closed, so that they are indexed here. Return their new ids by the old ones."""
     present = {(row.thread_id, row.started_at): row.id for row in await _rows(conn, chat_id, sessions)}
     fresh = {
         key: item for item in export.sessions if (key := (item.thread_id, item.started_at)) not in present
@@ -118,7 +120,7 @@ async def _add_sessions(conn: AsyncConnection, chat_id: int, export: ChatExport)
         {
             **item.model_dump(exclude={"id", "compressed_to"}),
             "chat_id": chat_id,
-            "state": SessionState.CLOSED if item.state == SessionState.OPEN else item.state,
+            "state": SessionState.CLOSED,
         }
         for item in fresh.values()
     ]
@@ -157,6 +159,7 @@ async def _add_messages(
     tie = tie.values(reply_to=sa.bindparam("question"), source=sa.bindparam("tied"))
     if answers:
         await conn.execute(tie, answers)
+    await reopen(conn, chat_id, {session_ids[item.session_id] for item in fresh})
     return ids
 
 
@@ -188,7 +191,7 @@ def _source(item: MessageItem, chat_id: int, export: ChatExport) -> str:
 
 async def _known_memories(conn: AsyncConnection, chat_id: int, export: ChatExport) -> dict[int, int]:
     """New ids by old ones of the memories that the chat has: the same words, learned then or known now."""
-    present = await fetch(conn, chat_id, memories.c.status != Status.FORGOTTEN)
+    present = await fetch(conn, chat_id, memories.c.status != Status.FORGOTTEN, NO_TURN)
     active = {text_hash(memory.text): memory.id for memory in present if memory.status == Status.ACTIVE}
     ever = {(text_hash(memory.text), memory.learned_at): memory.id for memory in present}
     ids: dict[int, int] = {}

@@ -23,6 +23,13 @@ def _in_every_zone(moment: datetime) -> datetime:
     return moment
 
 
+def _no_turn(kind: MemoryType) -> MemoryType:
+    """Refuse what each program makes of the messages by itself."""
+    if kind is MemoryType.TURN:
+        raise ValueError
+    return kind
+
+
 Id: TypeAlias = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Text: TypeAlias = Annotated[str, AfterValidator(clean)]
 Moment: TypeAlias = Annotated[AwareDatetime, AfterValidator(_in_every_zone)]
@@ -62,7 +69,7 @@ class MemoryItem(Item):
     """`message_ids`, `session_id` and `superseded_by` are ids within the file."""
 
     id: Id
-    type: MemoryType
+    type: Annotated[MemoryType, AfterValidator(_no_turn)]
     text: Annotated[Text, Field(min_length=1, max_length=MAX_MEMORY_CHARS)]
     origin: Origin
     status: Literal[Status.ACTIVE, Status.SUPERSEDED]
@@ -92,7 +99,7 @@ class ProfileItem(Item):
 
 
 class ChatExport(Item):
-    """Everything that is kept of one chat, but vectors, which are computed anew, and what was forgotten."""
+    """Everything that is kept of one chat, but what was forgotten. Vectors and turns are made anew."""
 
     format: Literal["mnemogram-chat"] = FORMAT
     version: Literal[1] = VERSION

@@ -1,5 +1,7 @@
 """Forgetting: hiding memories, taking that back, and removing them for good.
 
+The turns of finished conversations follow: they are hidden as long as something that is told of in their
+message is, and they go with its text. Receipts count them only where a turn itself was named.
 Every function works in the transaction of its caller.
 """
 
@@ -16,10 +18,21 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from memory.database import mark_erased
-from memory.rows import add_sources, batches, change, delete_memories, fetch, fetch_ids, filters, find_same
+from memory.rows import (
+    NO_TURN,
+    add_sources,
+    batches,
+    change,
+    delete_memories,
+    fetch,
+    fetch_ids,
+    filters,
+    find_same,
+)
 from memory.tables import erasures, memories, messages, sources
-from memory.traces import Traces, erase_traces, find_traces
-from memory.types import Memory, Receipt, Status
+from memory.traces import Traces, erase_traces, find_in_session, find_traces
+from memory.turns import hide_turns, show_turns
+from memory.types import Memory, MemoryType, Receipt, Status
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -44,6 +57,7 @@ async def hide(
     mark = {"status": Status.FORGOTTEN, "purge_at": purge_at, "forgotten_in": message_id}
     await change(conn, chat_id, [each.id for each in hidden], **mark)
     traces = await find_traces(conn, chat_id, await with_history(conn, chat_id, hidden))
+    await hide_turns(conn, chat_id, traces.messages, message_id)
     return Receipt(len(hidden), len(traces.messages), purge_at)
 
 
@@ -52,9 +66,12 @@ async def hide_all(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> R
     marked = sa.select(erasures.c.purge_at).where(erasures.c.chat_id == chat_id)
     if (before := (await conn.execute(marked)).scalar_one_or_none()) is not None:
         await unhide(conn, chat_id, before)  # done twice, it has one undo
-    active = await fetch(conn, chat_id, *filters(chat_id))
-    await change(conn, chat_id, [each.id for each in active], status=Status.FORGOTTEN, purge_at=purge_at)
+    known = sa.select(memories.c.id).where(*filters(chat_id), NO_TURN)
+    active = (await conn.execute(known)).scalars().all()
+    await change(conn, chat_id, active, status=Status.FORGOTTEN, purge_at=purge_at)
     count, last = await _said(conn, chat_id)
+    said = sa.select(messages.c.id).where(_up_to(chat_id, last))
+    await hide_turns(conn, chat_id, (await conn.execute(said)).scalars().all())
     mark = {"message_id": last, "purge_at": purge_at}
     upsert = insert(erasures).values(chat_id=chat_id, **mark)
     await conn.execute(upsert.on_conflict_do_update(index_elements=[erasures.c.chat_id], set_=mark))
@@ -72,6 +89,7 @@ async def unhide(conn: AsyncConnection, chat_id: int, purge_at: datetime) -> Rec
     mark = (erasures.c.chat_id == chat_id) & (erasures.c.purge_at == purge_at)
     erased = (await conn.execute(sa.delete(erasures).where(mark))).rowcount
     messages_back = (await _said(conn, chat_id))[0] if erased else 0
+    await _let_turns_follow(conn, chat_id)
     return Receipt(len(hidden), messages_back) if hidden or erased else None
 
 
@@ -99,13 +117,15 @@ async def purge(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> Re
     traces = await find_traces(conn, chat_id, versions)
     await delete_memories(conn, chat_id, {memory.id for memory in versions} | traces.memories)
     await erase_traces(conn, chat_id, traces)
+    await _let_turns_follow(conn, chat_id)
     await mark_erased(conn)
     return Receipt(len(asked), len(traces.messages))
 
 
 async def purge_all(conn: AsyncConnection, chat_id: int) -> Receipt:
     """Remove everything that a chat has left: memories of every kind, and the words of all its messages."""
-    receipt = await purge(conn, chat_id, [each.id for each in await fetch(conn, chat_id)])
+    left = sa.select(memories.c.id).where(memories.c.chat_id == chat_id, NO_TURN)
+    receipt = await purge(conn, chat_id, (await conn.execute(left)).scalars().all())
     _, last = await _said(conn, chat_id)
     return replace(receipt, messages=receipt.messages + await _erase_said(conn, chat_id, last))
 
@@ -118,9 +138,11 @@ async def purge_erasure(conn: AsyncConnection, chat_id: int, now: datetime) -> i
 
 
 async def hidden_traces(conn: AsyncConnection, chat_id: int) -> tuple[list[Memory], Traces]:
-    """Return what waits to be purged, with earlier versions, and everything that tells of it."""
-    forgotten = await fetch(conn, chat_id, *filters(chat_id, status=Status.FORGOTTEN))
-    versions = await with_history(conn, chat_id, forgotten)
+    """Return what waits to be purged, with earlier versions, and everything that tells of it.
+
+    Turns that only follow are not among it: what they say stands in the messages.
+    """
+    versions = await _waiting(conn, chat_id)
     traces = await find_traces(conn, chat_id, versions)
     last = await _mark(conn, chat_id)
     if last is None:
@@ -130,6 +152,16 @@ async def hidden_traces(conn: AsyncConnection, chat_id: int) -> tuple[list[Memor
     ).all()
     said, held = {row.id for row in rows}, {row.session_id for row in rows}
     return versions, Traces(traces.memories, traces.messages | said, traces.sessions | held, profile=True)
+
+
+async def hidden_in(conn: AsyncConnection, chat_id: int, session_id: int) -> set[int]:
+    """Return the messages of a session that tell of what waits to be purged."""
+    told = await find_in_session(conn, chat_id, session_id, await _waiting(conn, chat_id))
+    last = await _mark(conn, chat_id)
+    if last is None:
+        return told
+    said = sa.select(messages.c.id).where(_up_to(chat_id, last), messages.c.session_id == session_id)
+    return told.union((await conn.execute(said)).scalars())
 
 
 async def due(conn: AsyncConnection, now: datetime) -> dict[int, list[int]]:
@@ -152,8 +184,10 @@ async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
     answer = sa.select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.reply_to == message_id)
     if (await conn.execute(answer)).first():
         return 0
-    stood_on = sa.select(sources.c.memory_id).where(
-        sources.c.chat_id == chat_id, sources.c.message_id == message_id
+    stood_on = (
+        sa.select(sources.c.memory_id)
+        .join(memories, memories.c.id == sources.c.memory_id)
+        .where(sources.c.chat_id == chat_id, sources.c.message_id == message_id, NO_TURN)
     )
     told = set((await conn.execute(stood_on)).scalars())
     # What stands on other messages as well was known before this turn.
@@ -170,10 +204,11 @@ async def withdraw(conn: AsyncConnection, chat_id: int, message_id: int) -> int:
     for memory in replaced:
         if memory.id not in stored and not await find_same(conn, chat_id, memory.text):
             await change(conn, chat_id, [memory.id], status=Status.ACTIVE, valid_until=None)
-    hidden = await fetch(
-        conn, chat_id, memories.c.status == Status.FORGOTTEN, memories.c.forgotten_in == message_id
-    )
+    forgotten = (memories.c.status == Status.FORGOTTEN, memories.c.forgotten_in == message_id)
+    hidden = await fetch(conn, chat_id, *forgotten, memories.c.purge_at.is_not(None))
     await _bring_back(conn, chat_id, hidden)
+    if stored or hidden:
+        await _let_turns_follow(conn, chat_id)
     return len(stored) + len(hidden)
 
 
@@ -201,6 +236,12 @@ async def with_history(conn: AsyncConnection, chat_id: int, newest: Sequence[Mem
         versions |= {memory.id: memory for memory in earlier}
         latest = [memory.id for memory in earlier]
     return list(versions.values())
+
+
+async def _waiting(conn: AsyncConnection, chat_id: int) -> list[Memory]:
+    """What was forgotten and is not purged yet, with its earlier versions."""
+    named = (*filters(chat_id, status=Status.FORGOTTEN), memories.c.purge_at.is_not(None))
+    return await with_history(conn, chat_id, await fetch(conn, chat_id, *named))
 
 
 async def _mark(conn: AsyncConnection, chat_id: int) -> int | None:
@@ -239,11 +280,18 @@ async def _erase_said(conn: AsyncConnection, chat_id: int, last: int) -> int:
 
 async def _bring_back(conn: AsyncConnection, chat_id: int, hidden: Sequence[Memory]) -> None:
     for memory in hidden:
-        if same := await find_same(conn, chat_id, memory.text):
+        if memory.type != MemoryType.TURN and (same := await find_same(conn, chat_id, memory.text)):
             await _join(conn, chat_id, memory, same)
         else:
             back = {"status": Status.ACTIVE, "purge_at": None, "forgotten_in": None}
             await change(conn, chat_id, [memory.id], **back)
+
+
+async def _let_turns_follow(conn: AsyncConnection, chat_id: int) -> None:
+    """Hide the turns that tell of what is hidden now, and no others; costs little when nothing is."""
+    _, traces = await hidden_traces(conn, chat_id)
+    await hide_turns(conn, chat_id, traces.messages)
+    await show_turns(conn, chat_id, hidden=traces.messages)
 
 
 async def _join(conn: AsyncConnection, chat_id: int, memory: Memory, same: Memory) -> None:

@@ -1,17 +1,20 @@
-"""The mean vectors of the bundled model for neutral Russian and English, and how they were made."""
+"""The mean vectors of the bundled models for neutral sentences and questions, and how they were made."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from typing import TypeAlias
 
 import numpy as np
 
+from memory.cues import is_question
+from memory.ports import Purpose
+from memory.text import language_of
 from memory.types import Vector
 
-FILE = "language_means.json"
 DIGITS = 7
 
 SENTENCES = {
@@ -70,20 +73,111 @@ SENTENCES = {
 }
 """Everyday topics, and about the same ones in both languages, so that only the language remains."""
 
+QUESTIONS = {
+    "en": (
+        "When does the train to the coast leave?",
+        "How much did she pay for the apples at the market?",
+        "What colour are our neighbours painting their fence?",
+        "Which sport did I want to take up this spring?",
+        "Who taught me how to bake bread?",
+        "Where did I leave my umbrella?",
+        "How long have they been married?",
+        "What did the doctor advise him to do?",
+        "Why was the meeting moved to Thursday?",
+        "What kind of music do I like to listen to in the car?",
+        "How many boxes did the children use for their tower?",
+        "When is the library closed?",
+        "What is the name of my cousin's boat?",
+        "Where does her brother work?",
+        "Which book am I reading at the moment?",
+        "What are we planning to do in August?",
+        "Did I already send the documents?",
+        "What does he prefer to drink in the evening?",
+        "How old is the bridge over the river?",
+        "Who won the match last Sunday?",
+        "What is wrong with the battery of this phone?",
+        "Where can I buy fresh rolls near the school?",
+        "What did I say about the new budget?",
+        "Has the price of electricity gone up again?",
+    ),
+    "ru": (
+        "Когда отправляется поезд в соседний город?",
+        "Сколько она заплатила на рынке за картошку?",
+        "В какой цвет наши соседи красят забор?",
+        "Каким спортом я хотел заняться этой весной?",
+        "Кто научил меня печь пироги?",
+        "Где я забыл свой зонт?",
+        "Сколько лет они женаты?",
+        "Что врач посоветовал ему делать?",
+        "Почему совещание перенесли на четверг?",
+        "Какую музыку я люблю слушать в машине?",
+        "Из чего дети построили крепость?",
+        "По каким дням закрыта библиотека?",
+        "Как называется лодка моего двоюродного брата?",
+        "Где работает её брат?",
+        "Какую книгу я сейчас читаю?",
+        "Что мы собираемся делать в августе?",
+        "Отправил ли я уже документы?",
+        "Что он обычно пьёт по вечерам?",
+        "Сколько лет старому мосту?",
+        "Кто выиграл матч в воскресенье?",
+        "Что случилось с батареей этого телефона?",
+        "Где рядом со школой можно купить булочки?",
+        "Что я говорил о новом проекте?",
+        "Снова ли подорожало электричество?",
+    ),
+}
+"""The same topics as questions: models group by the kind of a sentence as well."""
+
+
+Means: TypeAlias = Mapping[str, Mapping[str, Vector]]
+"""By "sentence" or "question", then by language: vectors of shape (dimensions,)."""
+
 
 @cache
-def language_means() -> dict[str, Vector]:
-    """Return the shipped means, one for each language, shape (dimensions,)."""
-    text = resources.files("memory").joinpath(FILE).read_text(encoding="utf-8")
-    return {language: np.array(mean, np.float32) for language, mean in json.loads(text).items()}
+def means_of(model: str) -> Means:
+    """Return the shipped means of a bundled model."""
+    text = resources.files("memory").joinpath(f"means_{model}.json").read_text(encoding="utf-8")
+    return {
+        kind: {language: np.array(mean, np.float32) for language, mean in means.items()}
+        for kind, means in json.loads(text).items()
+    }
 
 
-def compute_means(encode_raw: Callable[[Sequence[str]], Vector]) -> dict[str, Vector]:
+def centred(raw: Vector, texts: Sequence[str], purpose: Purpose, means: Means) -> Vector:
+    """Take the mean of its kind and language off each row, and bring all to length one.
+
+    Models group texts by language, and questions apart from statements, before they group them by meaning;
+    this undoes it.
+    """
+    mine = [means[_kind(text, purpose)][language_of(text)] for text in texts]
+    return normalised(raw - np.stack(mine))
+
+
+def normalised(vectors: Vector) -> Vector:
+    """Return rows of length one; a row of zeros stays as it is."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    result: Vector = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return result
+
+
+def compute_means(encode_raw: Callable[[Sequence[str]], Vector]) -> Means:
     """Return the means as they were made. The shipped ones never change: stored vectors depend on them."""
-    return {language: encode_raw(texts).mean(axis=0) for language, texts in SENTENCES.items()}
+    kinds = {"sentence": SENTENCES, "question": QUESTIONS}
+    return {
+        kind: {language: encode_raw(texts).mean(axis=0) for language, texts in by_language.items()}
+        for kind, by_language in kinds.items()
+    }
 
 
-def as_json(means: dict[str, Vector]) -> str:
+def as_json(means: Means) -> str:
     """Return what stands in the shipped file."""
-    rounded = {language: [round(float(value), DIGITS) for value in mean] for language, mean in means.items()}
+    rounded = {
+        kind: {language: [round(float(value), DIGITS) for value in mean] for language, mean in each.items()}
+        for kind, each in means.items()
+    }
     return json.dumps(rounded) + "\n"
+
+
+def _kind(text: str, purpose: Purpose) -> str:
+    return "question" if purpose is Purpose.QUERY and is_question(text) else "sentence"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from memory.rows import filters
+from memory.rows import listed
 from memory.tables import memories, words
 from memory.text import clean, fold, stems
 
@@ -23,7 +23,7 @@ _QUOTES = ('""', "«»", "“”", "„“", "„”")
 
 
 async def matching_ids(conn: AsyncConnection, chat_id: int, text: str) -> list[int]:
-    """Return the ids of the active memories that `text` means.
+    """Return the ids of the active memories that `text` means; what was only said is none.
 
     They have all its stems, in any order and form: "собака" means "мою собаку зовут Бублик". Between quotes,
     or without a single stem, the text must stand in them word for word, its case aside.
@@ -52,7 +52,8 @@ async def _with_stems(conn: AsyncConnection, chat_id: int, asked: Collection[str
         .group_by(words.c.memory_id)
         .having(sa.func.count() == len(asked))
     )
-    ids = set((await conn.execute(found)).scalars())
+    known = sa.select(memories.c.id).where(*listed(chat_id), memories.c.id.in_(found))
+    ids = set((await conn.execute(known)).scalars())
     reworded = await _read(conn, chat_id, memories.c.original != "", memories.c.original != memories.c.text)
     return sorted(ids | await asyncio.to_thread(_having, asked, reworded))
 
@@ -72,7 +73,7 @@ def _fitting(pattern: re.Pattern[str], rows: Sequence[Any]) -> list[int]:
 
 async def _read(conn: AsyncConnection, chat_id: int, *more: sa.ColumnElement[bool]) -> Sequence[Any]:
     query = sa.select(memories.c.id, memories.c.text, memories.c.original)
-    return (await conn.execute(query.where(*filters(chat_id), *more))).all()
+    return (await conn.execute(query.where(*listed(chat_id), *more))).all()
 
 
 def _whole_words(text: str) -> re.Pattern[str] | None:

@@ -15,11 +15,11 @@ from sqlalchemy.dialects.postgresql import insert
 from memory import forget
 from memory.database import Database
 from memory.errors import InvalidMemory, MemoryNotFound, StaleRevision
+from memory.links import add_links, linked
 from memory.matching import matching_ids
 from memory.ports import Clock
 from memory.rows import (
     ANY,
-    batches,
     change,
     cleaned,
     delete_memories,
@@ -28,13 +28,17 @@ from memory.rows import (
     filters,
     find_same,
     insert_memory,
+    listed,
     tell_again,
     writing,
 )
 from memory.tables import links, memories
 from memory.text import clean, text_hash
+from memory.turns import neighbours
 from memory.types import (
+    Link,
     Memory,
+    MemoryType,
     NewMemory,
     Receipt,
     Relation,
@@ -42,15 +46,13 @@ from memory.types import (
     Status,
     StoredVector,
     Where,
-    WordMatch,
 )
-from memory.words import match_words
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 MemoryList: TypeAlias = list[Memory]  # inside the class, `list` is its method
-MatchList: TypeAlias = list[WordMatch]
+LinkList: TypeAlias = list[Link]
 
 
 class Memories:
@@ -73,26 +75,27 @@ class Memories:
 
     async def get_active(self, chat_id: int, ids: Collection[int]) -> MemoryList:
         """Return those of `ids` that are active in the chat, in the order of `ids`."""
-        found: dict[int, Memory] = {}
         async with self._database.read() as conn:
-            for batch in batches(ids):
-                active = await fetch(conn, chat_id, *filters(chat_id), memories.c.id.in_(batch))
-                found |= {memory.id: memory for memory in active}
+            read = await fetch_ids(conn, chat_id, ids)
+        found = {memory.id: memory for memory in read if memory.status == Status.ACTIVE}
         return [found[memory_id] for memory_id in dict.fromkeys(ids) if memory_id in found]
 
     async def list(
         self, chat_id: int, where: Where = ANY, *, limit: int | None = 20, offset: int = 0
     ) -> MemoryList:
-        """Return the active memories, newest first by `valid_from`; without `limit` all of them."""
+        """Return the active memories, newest first by `valid_from`; without `limit` all of them.
+
+        What was said, word for word, is among them only where `where` asks for turns.
+        """
         newest_first = (memories.c.valid_from.desc(), memories.c.id.desc())
         async with self._database.read() as conn:
             return await fetch(
-                conn, chat_id, *filters(chat_id, where), order=newest_first, limit=limit, offset=offset
+                conn, chat_id, *listed(chat_id, where), order=newest_first, limit=limit, offset=offset
             )
 
     async def count(self, chat_id: int, where: Where = ANY) -> int:
         """Return how many active memories `list` would go through."""
-        query = sa.select(sa.func.count()).select_from(memories).where(*filters(chat_id, where))
+        query = sa.select(sa.func.count()).select_from(memories).where(*listed(chat_id, where))
         async with self._database.read() as conn:
             found: int = (await conn.execute(query)).scalar_one()
         return found
@@ -111,13 +114,26 @@ class Memories:
             found = await fetch_ids(conn, chat_id, ids)
         return sorted(found, key=lambda memory: (memory.valid_from, memory.id), reverse=True)
 
-    async def word_matches(
-        self, chat_id: int, words: Sequence[str], where: Where = ANY, limit: int = 50
-    ) -> MatchList:
-        """Return the active memories that share stems with `words` (see `memory.text.stems`), best first."""
-        among = None if where == ANY else sa.select(memories.c.id).where(*filters(chat_id, where))
+    async def neighbours(
+        self, chat_id: int, turns: Sequence[Memory], each_side: int
+    ) -> dict[int, tuple[MemoryList, MemoryList]]:
+        """Return what was said around each turn: up to `each_side` active turns of its session from before
+        it and from after it, each in their order, by the turn's id.
+        """
         async with self._database.read() as conn:
-            return await match_words(conn, chat_id, words, among, limit)
+            return await neighbours(conn, chat_id, turns, each_side)
+
+    async def linked(self, chat_id: int, ids: Collection[int]) -> LinkList:
+        """Return the links from and to these memories of which both ends are active, `replaces` left out."""
+        async with self._database.read() as conn:
+            return await linked(conn, chat_id, ids)
+
+    async def add_links(self, chat_id: int, news: Sequence[Link]) -> None:
+        """Store links between memories of the chat; a known one gets the new weight, others are left out."""
+        if any(link.chat_id != chat_id for link in news):
+            raise ValueError("a link must be stored in the chat that it belongs to")
+        async with writing(self._database) as conn:
+            await add_links(conn, chat_id, news)
 
     async def supersede(
         self,
@@ -131,11 +147,16 @@ class Memories:
         """Put `new` in the place of a memory, which stays as history and is no longer found.
 
         When the chat knows the words of `new` already, that memory takes the place.
-        Raises MemoryNotFound, StaleRevision when it is not active or not at `revision`, InvalidMemory.
+        Raises MemoryNotFound, StaleRevision when it is not active or not at `revision`, InvalidMemory when
+        `new` has no words or the memory is a turn.
         """
         new = _checked(new, chat_id)
         async with writing(self._database) as conn:
             old = await _visible(conn, chat_id, memory_id)
+            if old.type is MemoryType.TURN:
+                raise InvalidMemory(
+                    f"Memory {memory_id} is what was said, word for word; remember what is true beside it."
+                )
             if old.status != Status.ACTIVE or revision not in (None, old.revision):
                 raise StaleRevision(memory_id)
             until = self._clock.now()
@@ -221,7 +242,8 @@ class Memories:
     async def _add(self, conn: AsyncConnection, new: NewMemory, vector: StoredVector | None) -> Remembered:
         if await forget.is_too_late(conn, new.chat_id, new.message_ids):
             raise InvalidMemory("What this stands on was forgotten meanwhile; say it again to keep it.")
-        if known := await find_same(conn, new.chat_id, new.text):
+        is_turn = new.type is MemoryType.TURN  # what is said twice is kept twice
+        if not is_turn and (known := await find_same(conn, new.chat_id, new.text)):
             return Remembered(await tell_again(conn, known, new), created=False)
         return Remembered(await insert_memory(conn, new, self._clock.now(), vector), created=True)
 

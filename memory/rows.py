@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -29,9 +29,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Condition: TypeAlias = sa.ColumnElement[bool]
+T = TypeVar("T")
 
 ANY = Where()
 _BATCH = 10_000  # ids in one statement; both databases end a little above 32,000
+_PIECE = 20  # rows that are written in one go: preparing more of them would hold up the event loop
+
+# Written out, so that both databases see that an index of what is active and no turn fits.
+_IS_ACTIVE = memories.c.status == sa.literal_column("'active'")
+NO_TURN = memories.c.type != sa.literal_column("'turn'")
+"""What people call a memory: not the word-for-word index of what was said."""
 
 
 @asynccontextmanager
@@ -61,6 +68,12 @@ def filters(chat_id: int, where: Where = ANY, status: Status | None = Status.ACT
     return found
 
 
+def listed(chat_id: int, where: Where = ANY) -> list[Condition]:
+    """Return what an active memory must fulfil to be listed and counted: turns only where they are named."""
+    found = filters(chat_id, where)
+    return found if where.types else [*found, NO_TURN]
+
+
 async def fetch(
     conn: AsyncConnection,
     chat_id: int,
@@ -71,16 +84,15 @@ async def fetch(
 ) -> list[Memory]:
     """Read memories of one chat with their sources."""
     query = sa.select(memories).where(memories.c.chat_id == chat_id, *conditions).order_by(*order)
-    rows = (await conn.execute(query.limit(limit).offset(offset))).all()
-    stands_on = await _sources(conn, chat_id, [row.id for row in rows])
-    return list(in_scope(chat_id, (_memory(row, stands_on.get(row.id, ())) for row in rows)))
+    return await _read(conn, chat_id, query.limit(limit).offset(offset))
 
 
 async def fetch_ids(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> list[Memory]:
     """Read the memories of the chat among `ids`, whatever their status, by rising id."""
     found: list[Memory] = []
     for batch in batches(ids):
-        found += await fetch(conn, chat_id, memories.c.id.in_(batch))
+        query = sa.select(memories).where(_own(chat_id), memories.c.id.in_(batch))
+        found += await _read(conn, chat_id, query.order_by(memories.c.id))
     return found
 
 
@@ -128,8 +140,7 @@ async def insert_memory(
     }
     [row] = await insert_rows(conn, new.chat_id, [values])
     if vector:
-        stored = {"chat_id": new.chat_id, "memory_id": row.id, "model_id": vector.model_id}
-        await conn.execute(sa.insert(vectors).values(**stored, vector=vector.vector.astype("<f4").tobytes()))
+        await conn.execute(sa.insert(vectors).values(vector_row(new.chat_id, row.id, vector)))
     if not new.message_ids:
         return _memory(row, ())
     await add_sources(conn, new.chat_id, row.id, new.message_ids)
@@ -155,8 +166,109 @@ async def insert_rows(
     conn: AsyncConnection, chat_id: int, values: Sequence[Mapping[str, Any]]
 ) -> list[sa.Row[Any]]:
     """Insert rows of memories and, for active ones, their words; return the rows in the same order."""
-    if not values:
-        return []
+    return [row for piece in pieces(values) for row in await _insert_piece(conn, chat_id, piece)]
+
+
+async def add_sources(
+    conn: AsyncConnection, chat_id: int, memory_id: int, message_ids: Collection[int]
+) -> None:
+    """Note the messages that a memory stands on; ids that are not of this chat are left out."""
+    if not message_ids:
+        return
+    own = sa.select(
+        sa.literal(chat_id, sa.BigInteger), sa.literal(memory_id, sa.BigInteger), messages.c.id
+    ).where(messages.c.chat_id == chat_id, messages.c.id.in_(message_ids))
+    rows = insert(sources).from_select(["chat_id", "memory_id", "message_id"], own)
+    await conn.execute(rows.on_conflict_do_nothing())
+
+
+async def change(conn: AsyncConnection, chat_id: int, ids: Collection[int], **values: Any) -> None:
+    """Set the same values in many memories of a chat, each with a revision of its own.
+
+    Words are kept for active memories only: they follow a `status` in `values`, and stay where there is none.
+    """
+    for piece in pieces(list(ids)):
+        await _change_piece(conn, chat_id, piece, values)
+
+
+async def _change_piece(
+    conn: AsyncConnection, chat_id: int, ids: Sequence[int], values: Mapping[str, Any]
+) -> None:
+    revisions = await take_revisions(conn, len(ids))
+    rows = [{"the_id": each, "the_revision": revision} for each, revision in zip(ids, revisions, strict=True)]
+    update = sa.update(memories).where(
+        memories.c.chat_id == chat_id, memories.c.id == sa.bindparam("the_id", type_=sa.BigInteger)
+    )
+    await conn.execute(
+        update.values(revision=sa.bindparam("the_revision", type_=sa.BigInteger), **values), rows
+    )
+    if "status" not in values:
+        return
+    await remove_words(conn, chat_id, ids)
+    if values["status"] == Status.ACTIVE:
+        again = await fetch_ids(conn, chat_id, ids)
+        counted = await count_words([memory.text for memory in again])
+        await add_words(conn, chat_id, {memory.id: each for memory, each in zip(again, counted, strict=True)})
+
+
+async def find_same(conn: AsyncConnection, chat_id: int, text: str) -> Memory | None:
+    """Return the active memory of the chat that has the same words; that they were said before is none."""
+    found = await fetch(conn, chat_id, _IS_ACTIVE, NO_TURN, memories.c.text_hash == text_hash(text))
+    return found[0] if found else None
+
+
+async def delete_memories(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> None:
+    """Delete rows with all that hangs on them, and leave tombstones for the index to follow."""
+    for piece in pieces([each for batch in batches(ids) for each in batch]):
+        mine = sa.select(memories.c.id).where(_own(chat_id), memories.c.id.in_(piece))
+        gone = (await conn.execute(mine)).scalars().all()
+        rows = [
+            {"memory_id": memory_id, "chat_id": chat_id, "revision": revision}
+            for memory_id, revision in zip(gone, await take_revisions(conn, len(gone)), strict=True)
+        ]
+        if rows:
+            await conn.execute(sa.insert(tombstones), rows)
+            await conn.execute(sa.delete(memories).where(memories.c.id.in_(gone)))
+
+
+def vector_row(chat_id: int, memory_id: int, vector: StoredVector) -> dict[str, Any]:
+    """Return the values of the row that keeps a vector."""
+    stored = vector.vector.astype("<f4").tobytes()
+    return {"chat_id": chat_id, "memory_id": memory_id, "model_id": vector.model_id, "vector": stored}
+
+
+def pieces(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Cut what is to be written into parts that are soon prepared."""
+    for start in range(0, len(items), _PIECE):
+        yield items[start : start + _PIECE]
+
+
+def batches(ids: Collection[int]) -> Iterator[list[int]]:
+    """Cut ids into lists that fit into one statement, without those that no row can have."""
+    rest = sorted(each for each in set(ids) if is_id(each))
+    for start in range(0, len(rest), _BATCH):
+        yield rest[start : start + _BATCH]
+
+
+def is_id(number: int) -> bool:
+    """Whether a row can have this id at all; beyond 64 bits the databases raise errors of their own."""
+    return 0 < number < 2**63
+
+
+def _own(chat_id: int) -> Condition:
+    """The scope of what is looked up by id; the + 0 keeps SQLite from going through the whole chat for it."""
+    return memories.c.chat_id + 0 == chat_id
+
+
+async def _read(conn: AsyncConnection, chat_id: int, query: sa.Select[Any]) -> list[Memory]:
+    rows = (await conn.execute(query)).all()
+    stands_on = await _sources(conn, chat_id, [row.id for row in rows])
+    return list(in_scope(chat_id, (_memory(row, stands_on.get(row.id, ())) for row in rows)))
+
+
+async def _insert_piece(
+    conn: AsyncConnection, chat_id: int, values: Sequence[Mapping[str, Any]]
+) -> list[sa.Row[Any]]:
     revisions = await take_revisions(conn, len(values))
     counted = await count_words([each["text"] for each in values])
     rows = [
@@ -176,73 +288,6 @@ async def insert_rows(
     }
     await add_words(conn, chat_id, active)
     return found
-
-
-async def add_sources(
-    conn: AsyncConnection, chat_id: int, memory_id: int, message_ids: Collection[int]
-) -> None:
-    """Note the messages that a memory stands on; ids that are not of this chat are left out."""
-    if not message_ids:
-        return
-    own = sa.select(
-        sa.literal(chat_id, sa.BigInteger), sa.literal(memory_id, sa.BigInteger), messages.c.id
-    ).where(messages.c.chat_id == chat_id, messages.c.id.in_(message_ids))
-    rows = insert(sources).from_select(["chat_id", "memory_id", "message_id"], own)
-    await conn.execute(rows.on_conflict_do_nothing())
-
-
-async def change(conn: AsyncConnection, chat_id: int, ids: Collection[int], **values: Any) -> None:
-    """Set the same values in many memories of a chat, each with a revision of its own.
-
-    Words are kept for active memories only: `status` in `values` decides.
-    """
-    if not ids:
-        return
-    revisions = await take_revisions(conn, len(ids))
-    rows = [{"the_id": each, "the_revision": revision} for each, revision in zip(ids, revisions, strict=True)]
-    update = sa.update(memories).where(
-        memories.c.chat_id == chat_id, memories.c.id == sa.bindparam("the_id", type_=sa.BigInteger)
-    )
-    await conn.execute(
-        update.values(revision=sa.bindparam("the_revision", type_=sa.BigInteger), **values), rows
-    )
-    await remove_words(conn, chat_id, ids)
-    if values.get("status") == Status.ACTIVE:
-        again = await fetch_ids(conn, chat_id, ids)
-        counted = await count_words([memory.text for memory in again])
-        await add_words(conn, chat_id, {memory.id: each for memory, each in zip(again, counted, strict=True)})
-
-
-async def find_same(conn: AsyncConnection, chat_id: int, text: str) -> Memory | None:
-    """Return the active memory of the chat that has the same words."""
-    found = await fetch(conn, chat_id, *filters(chat_id), memories.c.text_hash == text_hash(text))
-    return found[0] if found else None
-
-
-async def delete_memories(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> None:
-    """Delete rows with all that hangs on them, and leave tombstones for the index to follow."""
-    for batch in batches(ids):
-        mine = sa.select(memories.c.id).where(memories.c.chat_id == chat_id, memories.c.id.in_(batch))
-        gone = (await conn.execute(mine)).scalars().all()
-        rows = [
-            {"memory_id": memory_id, "chat_id": chat_id, "revision": revision}
-            for memory_id, revision in zip(gone, await take_revisions(conn, len(gone)), strict=True)
-        ]
-        if rows:
-            await conn.execute(sa.insert(tombstones), rows)
-            await conn.execute(sa.delete(memories).where(memories.c.id.in_(gone)))
-
-
-def batches(ids: Collection[int]) -> Iterator[list[int]]:
-    """Cut ids into lists that fit into one statement, without those that no row can have."""
-    rest = sorted(each for each in set(ids) if is_id(each))
-    for start in range(0, len(rest), _BATCH):
-        yield rest[start : start + _BATCH]
-
-
-def is_id(number: int) -> bool:
-    """Whether a row can have this id at all; beyond 64 bits the databases raise errors of their own."""
-    return 0 < number < 2**63
 
 
 async def _sources(conn: AsyncConnection, chat_id: int, ids: Collection[int]) -> dict[int, tuple[int, ...]]:

@@ -29,6 +29,10 @@ E5_PROMPTS = {"query": "query: ", "document": "passage: "}
 _E5 = re.compile(r"(?:^|[/_-])e5(?:[_-](?!.*instruct)|$)")
 
 
+class BrokenModel(Exception):
+    """The files of a model cannot be loaded."""
+
+
 class SentenceTransformerModel:
     """One model on the processor, with its own prompts. Everything about it is read from its files at once,
     the weights only at the first text: importing torch takes seconds.
@@ -64,22 +68,54 @@ class SentenceTransformerModel:
         return np.asarray(vectors, np.float32)
 
     def _load(self) -> Any:
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
         try:
-            from sentence_transformers import SentenceTransformer
-            from transformers.utils import logging as transformers_logging
-
-            quiet: Any = transformers_logging.disable_progress_bar
-            quiet()  # it would be drawn across the console
-            model = SentenceTransformer(
-                str(self._directory), device="cpu", prompts=self._prompts, local_files_only=True
-            )
-            found = model.get_embedding_dimension()
-        except Exception as error:  # noqa: BLE001 — what damaged files make four libraries raise is without end
+            model = open_model("SentenceTransformer", self._directory, prompts=self._prompts)
+        except BrokenModel as error:
             raise _unusable(self._name, error) from None
-        if found != self.dimensions:
+        if model.get_embedding_dimension() != self.dimensions:
             raise _unusable(self._name, ValueError())
         return model
+
+
+def open_model(kind: str, directory: Path, **options: Any) -> Any:
+    """Return the model in `directory`, of this class of the library, on the processor. Takes seconds.
+
+    Raises BrokenModel.
+    """
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    # Threads that spin while they wait for each other took 13 times the processor time on a busy machine.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    try:
+        import sentence_transformers
+        from transformers.utils import logging as transformers_logging
+
+        quiet: Any = transformers_logging.disable_progress_bar
+        quiet()  # it would be drawn across the console
+        opened: Any = getattr(sentence_transformers, kind)
+        return opened(str(directory), device="cpu", local_files_only=True, **options)
+    except Exception as error:  # noqa: BLE001 — what damaged files make four libraries raise is without end
+        raise BrokenModel(type(error).__name__) from None
+
+
+def fingerprint(directory: Path, settings: object) -> str:
+    """Return what tells a model with these settings from any other, from its files: 12 hexadecimal digits."""
+    configs = [path for path in sorted(directory.glob("**/*.json")) if path.name != "tokenizer.json"]
+    weights = [directory / file for file in WEIGHTS if (directory / file).is_file()]
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    for path in configs:
+        digest.update(path.read_bytes())
+    digest.update(sample(weights))
+    return digest.hexdigest()[:12]
+
+
+def known_as(name: str) -> str:
+    """Return what a model is called in its identity: of a directory its last part, wherever it lies."""
+    return Path(name).name if Path(name).is_dir() else name
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file says, and an empty dictionary where there is none. Raises OSError, ValueError."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _unusable(name: str, error: Exception) -> EmbedderUnavailable:
@@ -92,7 +128,7 @@ def _unusable(name: str, error: Exception) -> EmbedderUnavailable:
 
 def _prompts(name: str, directory: Path) -> dict[str, str]:
     """The prompts of the model's own configuration, else those of its family."""
-    config = _json(directory / "config_sentence_transformers.json")
+    config = read_json(directory / "config_sentence_transformers.json")
     own = config.get("prompts") or {}
     if any(own.values()):
         return {str(key): str(value) for key, value in own.items()}
@@ -101,14 +137,14 @@ def _prompts(name: str, directory: Path) -> dict[str, str]:
 
 def _dimensions(directory: Path) -> int:
     """The length of the vectors as the last module that says one makes them."""
-    modules = _json(directory / "modules.json") or []
+    modules = read_json(directory / "modules.json") or []
     for module in reversed(modules):
-        config = _json(directory / module["path"] / "config.json") if module["path"] else {}
+        config = read_json(directory / module["path"] / "config.json") if module["path"] else {}
         if "out_features" in config:
             return int(config["out_features"])
         if size := config.get("embedding_dimension") or config.get("word_embedding_dimension"):
             return int(size) * _pooling_modes(config)
-    return int(_json(directory / "config.json")["hidden_size"])
+    return int(read_json(directory / "config.json")["hidden_size"])
 
 
 def _pooling_modes(config: dict[str, Any]) -> int:
@@ -120,15 +156,5 @@ def _pooling_modes(config: dict[str, Any]) -> int:
 
 def _identity(name: str, directory: Path, prompts: dict[str, str], dimensions: int) -> str:
     """Two models whose vectors must not be compared never share this."""
-    configs = [path for path in sorted(directory.glob("**/*.json")) if path.name != "tokenizer.json"]
-    weights = [directory / file for file in WEIGHTS if (directory / file).is_file()]
-    digest = hashlib.sha256(json.dumps([prompts, MAX_CHARACTERS], sort_keys=True).encode())
-    for path in configs:
-        digest.update(path.read_bytes())
-    digest.update(sample(weights))
-    known_as = Path(name).name if Path(name).is_dir() else name
-    return f"sentence-transformers:{known_as}@{digest.hexdigest()[:12]}/{dimensions}"
-
-
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    files = fingerprint(directory, [prompts, MAX_CHARACTERS])
+    return f"sentence-transformers:{known_as(name)}@{files}/{dimensions}"

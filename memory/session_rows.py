@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -12,6 +12,9 @@ from memory.rows import batches
 from memory.tables import messages, outgoing, sessions
 from memory.text import clean
 from memory.types import Incoming, Message, Origin, Role, Session, SessionState
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 # The source of an answer begins with a word that says whether later prompts may show its turn.
 ANSWER = "answer"
@@ -53,6 +56,29 @@ def finished_turns(chat_id: int, session_id: int, before_id: int, hidden: Collec
         )
         .order_by(messages.c.id.desc())
     )
+
+
+def said_in(chat_id: int, session_id: int) -> sa.Select[Any]:
+    """The messages of a session that have text, in their order, without those of discarded turns."""
+    answers = messages.alias("answers")
+    refused = sa.exists().where(
+        answers.c.reply_to == messages.c.id, answers.c.source.startswith(f"{DISCARDED}:")
+    )
+    refusal = messages.c.reply_to.is_not(None) & messages.c.source.startswith(f"{DISCARDED}:")
+    return (
+        sa.select(messages)
+        .where(messages.c.chat_id == chat_id, messages.c.session_id == session_id, messages.c.text != "")
+        .where(~refused, ~refusal)
+        .order_by(messages.c.id)
+    )
+
+
+async def reopen(conn: AsyncConnection, chat_id: int, session_ids: Collection[int]) -> None:
+    """Let sessions be indexed once more, because messages have come into them since."""
+    done = sessions.c.state.in_([SessionState.INDEXED, SessionState.FAILED])
+    for batch in batches(session_ids):
+        mine = sa.update(sessions).where(sessions.c.chat_id == chat_id, sessions.c.id.in_(batch), done)
+        await conn.execute(mine.values(state=SessionState.CLOSED, attempts=0))
 
 
 def question_values(incoming: Incoming, session: Session) -> dict[str, object]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 # PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
 from sqlalchemy.dialects.postgresql import insert
 
-from memory.forget import hidden_traces
+from memory.forget import hidden_in
 from memory.ports import Clock
 from memory.session_rows import (
     ANSWER,
@@ -21,6 +21,7 @@ from memory.session_rows import (
     finished_turns,
     open_in,
     question_values,
+    reopen,
     shows,
     to_message,
     to_session,
@@ -118,8 +119,7 @@ class Sessions:
         """
         most = max(1, step // 2)
         async with self._database.read() as conn:
-            _, traces = await hidden_traces(conn, chat_id)
-            hidden = await _among(conn, session_id, traces.messages)
+            hidden = await hidden_in(conn, chat_id, session_id)
             turns = finished_turns(chat_id, session_id, before_id, hidden)
             counted = turns.with_only_columns(sa.func.count(), maintain_column_froms=True).order_by(None)
             count: int = (await conn.execute(counted)).scalar_one()
@@ -199,6 +199,7 @@ class Sessions:
             if row is None:
                 return await _stored_answer(conn, turn.message)
             await _touch(conn, turn.session.id, now)
+            await reopen(conn, turn.message.chat_id, [turn.session.id])
             await record_usage(conn, turn.message.chat_id, now, usage)
         return replace(to_message(row), text=text)
 
@@ -234,14 +235,6 @@ async def _current_session(
     return to_session((await conn.execute(sa.select(sessions).where(is_open))).one())
 
 
-async def _among(conn: AsyncConnection, session_id: int, ids: Collection[int]) -> set[int]:
-    """Those of the messages that are in the session; a chat may have more than fit into a statement."""
-    if not ids:
-        return set()
-    mine = sa.select(messages.c.id).where(messages.c.session_id == session_id)
-    return set(ids) & set((await conn.execute(mine)).scalars())
-
-
 async def _touch(conn: AsyncConnection, session_id: int, now: datetime) -> None:
     await conn.execute(sa.update(sessions).where(sessions.c.id == session_id).values(last_at=now))
 
@@ -251,7 +244,8 @@ async def _is_forgotten(conn: AsyncConnection, question: Message, recalled: Coll
 
     What the turn itself has forgotten does not count.
     """
-    text = sa.select(messages.c.text).where(messages.c.id == question.id).with_for_update()
+    # The lock keeps the text as it is, but lets the indexing of the session refer to the message.
+    text = sa.select(messages.c.text).where(messages.c.id == question.id).with_for_update(key_share=True)
     if question.text and not (await conn.execute(text)).scalar_one():
         return True
     rows = sa.select(memories.c.id, memories.c.status, memories.c.forgotten_in).where(

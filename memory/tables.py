@@ -181,6 +181,16 @@ memories = sa.Table(
     sa.Column("word_count", sa.Integer, nullable=False),
     sa.Column("revision", sa.BigInteger, nullable=False, unique=True),
     sa.Index(None, "chat_id", "status", "valid_from"),
+    # What people list and count, which must not cost what was said.
+    sa.Index(
+        "ix_memories_listed",
+        "chat_id",
+        "status",
+        "valid_from",
+        sqlite_where=sa.text("type <> 'turn'"),
+        postgresql_where=sa.text("type <> 'turn'"),
+    ),
+    sa.Index(None, "session_id", "id"),  # the turns around a turn
     sa.Index(None, "chat_id", "revision"),
     sa.Index(None, "status", "purge_at"),
     sa.Index("ix_memories_document", "chat_id", "document"),
@@ -229,7 +239,6 @@ words = sa.Table(
     sa.Column("word", sa.Text, nullable=False),
     sa.Column("memory_id", BigId, sa.ForeignKey(memories.c.id, ondelete="CASCADE"), nullable=False),
     sa.Column("count", sa.Integer, nullable=False),
-    sa.Column("length", sa.Integer, nullable=False),  # the memory's word_count, so that scoring needs no join
     sa.PrimaryKeyConstraint("chat_id", "word", "memory_id"),
     sa.Index(None, "memory_id"),
     sqlite_with_rowid=False,

@@ -1,4 +1,8 @@
-"""The places in a chat that repeat what a memory says, and emptying them."""
+"""The places in a chat that repeat what a memory says, and emptying them.
+
+The turns of a conversation are no places of their own: what a turn says stands in its message, so that it
+goes, or is hidden, with that message.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from memory.phrases import Phrases
-from memory.rows import batches, fetch_ids
+from memory.rows import NO_TURN, batches, fetch_ids
 from memory.tables import inbox, memories, messages, profiles, sessions
+from memory.turns import drop_turns
 from memory.types import Memory, Origin, Status
 
 if TYPE_CHECKING:
@@ -39,7 +44,7 @@ async def find_traces(conn: AsyncConnection, chat_id: int, versions: Sequence[Me
     if not versions:
         return Traces(frozenset(), frozenset(), frozenset(), profile=False)
     phrases = Phrases(chain.from_iterable(map(_wordings, versions)))
-    message_ids = await _messages(conn, chat_id, versions, phrases)
+    message_ids = await _messages(conn, chat_id, versions, phrases, messages.c.chat_id == chat_id)
     profile = sa.select(profiles.c.text).where(profiles.c.chat_id == chat_id)
     return Traces(
         memories=frozenset(await _hidden_copies(conn, chat_id, phrases)),
@@ -47,6 +52,16 @@ async def find_traces(conn: AsyncConnection, chat_id: int, versions: Sequence[Me
         sessions=frozenset(await _sessions(conn, chat_id, phrases, message_ids)),
         profile=phrases.are_in((await conn.execute(profile)).scalar() or ""),
     )
+
+
+async def find_in_session(
+    conn: AsyncConnection, chat_id: int, session_id: int, versions: Sequence[Memory]
+) -> set[int]:
+    """Return the messages of `find_traces` that are in one session; costs what that session costs."""
+    if not versions:
+        return set()
+    phrases = Phrases(chain.from_iterable(map(_wordings, versions)))
+    return await _messages(conn, chat_id, versions, phrases, messages.c.session_id == session_id)
 
 
 def _wordings(memory: Memory) -> Iterator[str]:
@@ -58,7 +73,11 @@ def _wordings(memory: Memory) -> Iterator[str]:
 
 
 async def erase_traces(conn: AsyncConnection, chat_id: int, traces: Traces) -> None:
-    """Empty messages, summaries and profile. Messages stay as rows, so that a redelivery is still known."""
+    """Empty messages, with their turns, summaries and profile. This is the only place that empties a message.
+
+    Messages stay as rows, so that a redelivery is still known.
+    """
+    await drop_turns(conn, chat_id, traces.messages)
     for batch in batches(traces.messages):
         said = sa.update(messages).where(messages.c.chat_id == chat_id, messages.c.id.in_(batch))
         await conn.execute(said.values(text="", tokens=0))
@@ -72,13 +91,18 @@ async def erase_traces(conn: AsyncConnection, chat_id: int, traces: Traces) -> N
 
 
 async def _messages(
-    conn: AsyncConnection, chat_id: int, versions: Sequence[Memory], phrases: Phrases
+    conn: AsyncConnection,
+    chat_id: int,
+    versions: Sequence[Memory],
+    phrases: Phrases,
+    among: sa.ColumnElement[bool],
 ) -> set[int]:
     """What another memory with the same words stands on is left out: it was told again on purpose."""
     stood_on = {message_id for memory in versions for message_id in memory.message_ids}
     kept = await _told_again(conn, chat_id, {memory.id for memory in versions}, phrases) - stood_on
     query = sa.select(messages.c.id, messages.c.reply_to, messages.c.text)
-    rows = (await conn.execute(query.where(messages.c.chat_id == chat_id, messages.c.text != ""))).all()
+    with_text = (messages.c.chat_id == chat_id, messages.c.text != "", among)
+    rows = (await conn.execute(query.where(*with_text))).all()
     free = [row for row in rows if row.id not in kept and row.reply_to not in kept]
     touched = stood_on | await asyncio.to_thread(_containing, phrases, free)
     return {row.id for row in rows if row.id in touched or row.reply_to in touched}
@@ -87,7 +111,7 @@ async def _messages(
 async def _told_again(
     conn: AsyncConnection, chat_id: int, gone: Collection[int], phrases: Phrases
 ) -> set[int]:
-    active = (memories.c.chat_id == chat_id, memories.c.status == Status.ACTIVE)
+    active = (memories.c.chat_id == chat_id, memories.c.status == Status.ACTIVE, NO_TURN)
     rows = [
         row
         for row in await conn.execute(sa.select(memories.c.id, memories.c.text).where(*active))
@@ -101,6 +125,7 @@ async def _hidden_copies(conn: AsyncConnection, chat_id: int, phrases: Phrases) 
     """Memories with the same words that nobody could pick to be forgotten."""
     query = sa.select(memories.c.id, memories.c.text).where(
         memories.c.chat_id == chat_id,
+        NO_TURN,
         sa.or_(memories.c.status == Status.SUPERSEDED, memories.c.origin == Origin.DERIVED),
     )
     return await asyncio.to_thread(_containing, phrases, (await conn.execute(query)).all())

@@ -18,7 +18,7 @@ NO_THREAD = 0
 
 
 class MemoryType(StrEnum):
-    """What a memory is about. The last three are written by the bot itself, never by a person or the model."""
+    """What a memory is about. The last three are the bot's own, never written by a person or the model."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -225,16 +225,6 @@ class StoredVector:
 
 
 @dataclass(frozen=True, slots=True)
-class WordMatch:
-    """A memory found by its words: its BM25 ``score`` and which of the ``total`` words asked for it has."""
-
-    memory_id: int
-    score: float
-    matched: frozenset[str]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Where:
     """What a list or a search is narrowed to, always within one chat.
 
@@ -261,9 +251,9 @@ class Window:
 class Query:
     """A question to the memory of one chat.
 
-    ``floor`` is the lowest score a hit may have, in 0..1. ``asker`` is the speaker whom "I" and "my" mean,
-    ``zone`` the time zone of "yesterday". Each turn that is found brings ``neighbours`` turns from before it
-    and as many from after it. Without ``tokens`` the hits may be as long as they are.
+    ``floor`` is the lowest relevance a hit may have, in 0..1. "I" and "my" mean the speaker ``asker``, and
+    ``zone`` is the time zone of "yesterday". Each turn that is found brings ``neighbours`` turns from before
+    it and as many from after it. Without ``tokens`` the hits may be as long as they are.
     """
 
     chat_id: int
@@ -279,9 +269,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The parts of a hit's score, each in 0..1, and their weighted ``total``."""
+    """The parts of a hit's score, each in 0..1.
+
+    Hits are ordered by ``total``, the weighted sum of what speaks for them in this chat. ``relevance`` is
+    what a floor is compared with: how surely the memory answers, whatever else there is.
+    """
 
     total: float
+    relevance: float = 0.0
     cosine: float = 0.0
     words: float = 0.0  # of the question's words, those that it has
     context: float = 0.0  # the same of the turns around it

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
 # PostgreSQL's ON CONFLICT is the SQL of SQLite as well; SQLAlchemy compiles this insert for both.
 from sqlalchemy.dialects.postgresql import insert
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 _ACTIVE = memories.c.status == Status.ACTIVE
+_STREAMED = 500  # vectors that are copied in one go, while the event loop waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +207,48 @@ class VectorRows:
         """Forget an index."""
         async with self._database.write() as conn:
             await conn.execute(sa.delete(index_cursors).where(index_cursors.c.index_id == index_id))
+
+
+async def read_dimensions(conn: AsyncConnection, chat_id: int, model_id: str) -> int:
+    """Return how many numbers the model's vectors have, 0 while the chat has none of them."""
+    query = sa.select(sa.func.length(vectors.c.vector)).where(
+        vectors.c.chat_id == chat_id, vectors.c.model_id == model_id
+    )
+    return ((await conn.execute(query.limit(1))).scalar_one_or_none() or 0) // 4
+
+
+async def read_vectors(
+    conn: AsyncConnection, chat_id: int, model_id: str, ids: NDArray[np.int64], into: Vector
+) -> NDArray[np.bool_]:
+    """Write the vectors of a chat into `into`, each in the row that its memory has in the rising `ids`.
+
+    Returns which rows have got one.
+    """
+    found = np.zeros(len(ids), np.bool_)
+    query = sa.select(vectors.c.memory_id, vectors.c.vector).where(
+        vectors.c.chat_id == chat_id, vectors.c.model_id == model_id
+    )
+    async with conn.stream(query.execution_options(yield_per=_STREAMED)) as stream:
+        async for batch in stream.partitions():
+            stored_ids, stored = zip(*batch, strict=True)
+            rows = np.minimum(np.searchsorted(ids, stored_ids), len(ids) - 1)
+            known = ids[rows] == stored_ids
+            into[rows[known]] = np.frombuffer(b"".join(stored), "<f4").reshape(len(stored), -1)[known]
+            found[rows[known]] = True
+    return found
+
+
+async def read_vectors_of(
+    conn: AsyncConnection, chat_id: int, model_id: str, ids: Collection[int]
+) -> tuple[NDArray[np.int64], Vector]:
+    """Return which of some memories of a chat have a vector of the model, by rising id, and the vectors."""
+    # The + 0 keeps SQLite from going through all vectors of the chat.
+    query = sa.select(vectors.c.memory_id, vectors.c.vector).where(
+        vectors.c.chat_id + 0 == chat_id, vectors.c.model_id == model_id
+    )
+    rows = sorted(await _among(conn, query, vectors.c.memory_id, ids))
+    matrix = np.frombuffer(b"".join(row.vector for row in rows), "<f4").reshape(len(rows), -1 if rows else 0)
+    return np.array([row.memory_id for row in rows], np.int64), matrix
 
 
 async def _among(

@@ -22,8 +22,9 @@ from handlers.polling import PollingHealth
 from handlers.reply import Pace
 from handlers.run import run
 from handlers.sent import channel_of
+from memory.chat_copies import ChatCopies
 from memory.database import Database, open_database
-from memory.errors import EmbedderUnavailable, IndexUnavailable
+from memory.errors import EmbedderUnavailable
 from memory.memories import Memories
 from memory.ports import Purpose
 from memory.search import Search
@@ -34,6 +35,7 @@ from tests.fakes.clock import FrozenClock
 from tests.fakes.model import Line, ScriptedModel
 from tests.fakes.telegram import FakeTelegram
 from tests.fakes.telegram.server import TOKEN
+from tests.recall import not_asked
 
 ANNA, BORIS, STRANGER = 101, 102, 666
 CHANNEL = channel_of(int(TOKEN.partition(":")[0]))
@@ -97,7 +99,8 @@ async def telegram_app(config: Config, directory: Path, model: ScriptedModel) ->
     database = await open_database(directory / "data", clock=clock)
     background = Background()
     memories, sessions, metrics = Memories(database, clock), Sessions(database, clock), Metrics()
-    search = Search(memories, _no_index, NoEmbedder(), clock)
+    copies = ChatCopies(database, lambda: NoEmbedder.model_id, limit_bytes=2**20)
+    search = Search(copies, memories, not_asked, NoEmbedder(), clock)
     memory = MemoryService(memories, search, NoEmbedder(), clock, changed=lambda: None, scrub=database.scrub)
     conversation = Conversation(
         sessions,
@@ -135,14 +138,10 @@ def _settings(config: Config) -> TurnSettings:
         undo=timedelta(minutes=config.memory.undo_minutes),
         zone=config.memory.zone,
         recall_k=0,
+        recall_tokens=config.memory.recall_tokens,
+        neighbours=config.memory.neighbours,
         history_messages=20,
         context_tokens=20_000,
         max_tokens=1000,
         limits=Limits(),
     )
-
-
-async def _no_index(
-    chat_id: int, vector: Vector, types: Sequence[MemoryType], k: int
-) -> list[tuple[int, float]]:
-    raise IndexUnavailable("there is none in this test")

@@ -12,18 +12,27 @@ import sys
 from argparse import _SubParsersAction
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 
+from bot.app import open_app
 from bot.cli.arguments import Parser, parser
+from bot.config import load_config
 from memory.errors import IndexUnavailable
 from memory.lock import DirectoryLock
+from memory.service import MemoryService
+from memory.types import Hit, Memory, MemoryType, NewMemory, Origin, Query, Score, Status
 from memory.vectors import IndexSync
+from tests.fakes.embedder import HashEmbedder
 from tests.program import Program, make_program
 
 DOG = "my dog is called Biscuit"
+NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
+TURN = Memory(1, 1, MemoryType.TURN, "hello", Origin.PERSON, Status.ACTIVE, NOW, NOW, 1, "Ann")
 
 
 @pytest.fixture
@@ -92,8 +101,51 @@ def test_a_search_finds_by_meaning_in_the_other_language_and_explains_itself(pro
     explained = program("memory", "search", "--chat", "1", "--explain", "dog")
 
     assert [hit["memory"]["text"] for hit in found] == ["мою собаку зовут Бублик"]
-    assert set(found[0]["score"]) == {"total", "cosine", "words", "recency", "importance"}
-    assert "cosine" in explained.out
+    assert found[0]["score"]["cosine"] > 0
+    assert found[0]["score"]["reranked"] is None
+    assert re.search(r"^ {8}total 0\.\d\d, .*meaning 0\.\d\d, .*importance 0\.50$", explained.out, re.M)
+
+
+def test_a_search_brings_as_many_neighbours_as_it_is_told_to(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Query] = []
+
+    async def search(_: MemoryService, query: Query) -> list[Hit]:
+        asked.append(query)
+        [found, around] = [replace(TURN, text=words) for words in ("we moved", "where to?")]
+        return [Hit(found, Score(0.5), (), (around,) * query.neighbours)]
+
+    monkeypatch.setattr(MemoryService, "search", search)
+    monkeypatch.setenv("MNEMOGRAM_MEMORY__NEIGHBOURS", "2")
+    monkeypatch.setenv("MNEMOGRAM_MEMORY__TIMEZONE", "Asia/Tokyo")
+    by_itself = program("memory", "search", "--chat", "1", "moved").out
+    told = program("memory", "search", "--chat", "1", "moved", "--neighbours", "0").out
+
+    assert by_itself.count("after       Ann: where to?") == 2
+    assert "after" not in told
+    assert [(query.neighbours, str(query.zone)) for query in asked] == [(2, "Asia/Tokyo"), (0, "Asia/Tokyo")]
+
+
+def test_what_was_said_word_for_word_is_listed_when_it_is_asked_for(program: Program) -> None:
+    program.told(DOG)
+    said = NewMemory(1, "hello, how are you?", MemoryType.TURN, Origin.PERSON, speaker="Ann")
+    asyncio.run(stored(program, said))
+
+    def texts(*types: str) -> list[str]:
+        return [memory["text"] for memory in program("memory", "list", "--chat", "1", "--json", *types).json]
+
+    assert texts() == [DOG]
+    assert program("memory", "list", "--chat", "1").out.endswith("1 of 1\n")
+    assert texts("--type", "turn") == [said.text]
+    assert texts("--type", "turn", "--type", "fact") == [said.text, DOG]
+
+
+async def stored(program: Program, new: NewMemory) -> None:
+    """Let a chat have a memory that nobody told in the console."""
+    config = load_config(None, {"MNEMOGRAM_STORAGE__DIR": str(program.data)})
+    async with open_app(config, owner=False, embedder=HashEmbedder()) as app:
+        await app.memory.remember(new)
 
 
 def test_one_memory_is_shown_with_all_that_is_known_of_it(program: Program) -> None:
@@ -365,6 +417,7 @@ def test_a_model_server_that_wants_no_key_is_told_as_the_brain(
         (["memory", "forget", "--chat", "1"], "--all"),
         (["memory", "list", "--chat", "1", "--speaker", "\udcff"], "UTF-8"),
         (["memory", "search", "--chat", "1", "\udcff"], "UTF-8"),
+        (["memory", "search", "--chat", "1", "dog", "--neighbours", "6"], "choose from 0, 1, 2, 3, 4, 5"),
         (["memory", "forget", "--chat", "1", "--match", "\udcff"], "UTF-8"),
         (["console", "--once", "\udcff"], "UTF-8"),
         (["memory", "forget", "--chat", "1", "--all", "--id", "1"], "not allowed with"),

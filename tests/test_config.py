@@ -89,6 +89,9 @@ def test_the_file_is_found_by_option_then_by_variable_then_in_the_current_direct
         ({"MNEMOGRAM_WEB__LISTEN": "8080"}, "127.0.0.1:8080"),
         ({"MNEMOGRAM_STORAGE__DATABASE_URL": "mysql://x"}, "postgresql://"),
         ({"MNEMOGRAM_VECTORS__MODE": "server"}, "vectors.url"),
+        ({"MNEMOGRAM_VECTORS__WARM_MB": "-1"}, "vectors.warm_mb"),
+        ({"MNEMOGRAM_MEMORY__NEIGHBOURS": "6"}, "less than or equal to 5"),
+        ({"MNEMOGRAM_MEMORY__RECALL_TOKENS": "99"}, "greater than or equal to 100"),
     ],
 )
 def test_a_fault_is_one_sentence_that_says_what_to_do(environ: dict[str, str], sentence: str) -> None:

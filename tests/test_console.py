@@ -8,8 +8,8 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -21,10 +21,15 @@ from bot.console import Console, ConsoleReply, piped_lines
 from bot.console_commands import ConsoleCommands
 from bot.ports import ChatModel
 from memory.errors import StorageError
-from memory.types import Author
+from memory.service import MemoryService
+from memory.types import Author, Hit, Memory, MemoryType, NewMemory, Origin, Query, Score, Status
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import HashEmbedder
 from tests.fakes.model import ScriptedModel, hangs, says
+
+NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
+TURN = Memory(7, 1, MemoryType.TURN, "I moved to Riga", Origin.PERSON, Status.ACTIVE, NOW, NOW, 1, "Ann")
+ASKED = replace(TURN, text="where do you live now?", origin=Origin.ASSISTANT, speaker="")
 
 
 def reply(*, live: bool) -> tuple[ConsoleReply, io.StringIO]:
@@ -139,6 +144,7 @@ async def talking(
             chat_id=1,
             undo=timedelta(minutes=undo_minutes),
             zone=ZoneInfo("UTC"),
+            author=Author(1, "Ann"),
         )
         console = Console(
             app.conversation, commands, clock, 1, Author(1, "Ann"), "en", live=live, out=io.StringIO()
@@ -172,6 +178,36 @@ async def test_memory_with_words_searches(talk: Talk) -> None:
     assert "Biscuit" in await talk("/memory dog")
     assert "tea" not in await talk("/memory dog")
     assert await talk("/memory zebra") == "I found no such memory."
+
+
+async def test_what_is_found_says_why_and_what_was_said_around_it(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Query] = []
+    found = Hit(TURN, Score(0.6, 0.6, cosine=0.5, words=0.5, speaker=1.0), (ASKED,))
+
+    async def search(_: MemoryService, query: Query) -> list[Hit]:
+        asked.append(query)
+        return [found]
+
+    monkeypatch.setattr(MemoryService, "search", search)
+
+    assert await talk("/memory search where do I live") == (
+        "7  4 March 2026  Ann: I moved to Riga\n"
+        "       by meaning and by words, said by you\n"
+        "       before: me: where do you live now?"
+    )
+    [query] = asked
+    assert (query.text, query.asker, query.neighbours) == ("where do I live", "Ann", 1)
+
+
+async def test_what_was_said_word_for_word_is_found_but_not_listed(talk: Talk) -> None:
+    await talk.app.memory.remember(
+        NewMemory(1, "hello Biscuit", MemoryType.TURN, Origin.PERSON, speaker="Ann")
+    )
+
+    assert await talk("/memory") == "I remember nothing here yet. Tell me something!"
+    assert "Ann: hello Biscuit\n       by meaning and by words" in await talk("/memory biscuit")
 
 
 @pytest.mark.parametrize("command", ["/forget Biscuit", "/forget 1", "/FORGET biscuit"])

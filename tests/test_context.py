@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.context import build_request, estimate_tokens, shrunk, trimmed_history
+from bot.context import build_request, shrunk, trimmed_history
 from bot.ports import ModelRequest, PastMessage, TurnInput
 from bot.prompts import SYSTEM
 from bot.tool_arguments import TOOL_SPECS
+from memory.tokens import estimate_tokens
 from memory.types import Hit, Memory, MemoryType, Origin, Role, Score, Status
 
 NOW = datetime(2026, 11, 30, 20, 0, tzinfo=UTC)
@@ -134,7 +135,7 @@ def test_the_size_of_a_message_does_not_move_the_start_as_long_as_it_fits() -> N
 
 def test_shrinking_halves_the_history_then_drops_what_was_recalled_then_gives_up() -> None:
     known = Memory(1, 1, MemoryType.FACT, "x", Origin.PERSON, Status.ACTIVE, NOW, NOW, revision=1)
-    request: ModelRequest | None = built(talk(3), turn(recalled=(Hit(known, Score(1.0)),)), 60_000)
+    request: ModelRequest | None = built(talk(3), turn(recalled=(Hit(known, Score(total=1.0)),)), 60_000)
 
     sizes = []
     while request is not None:

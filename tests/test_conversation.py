@@ -17,7 +17,8 @@ from bot.conversation import STOPPED_MARK
 from bot.ports import ChatModel, ModelError, ModelMisconfigured, ModelUnavailable, PromptTooLong, Stop
 from bot.selection import take_back
 from bot.texts import text
-from memory.types import Author, Incoming, MemoryType, NewMemory, Origin, Receipt
+from memory.ranking import RELEVANT
+from memory.types import Author, Hit, Incoming, MemoryType, NewMemory, Origin, Query, Receipt
 from memory.usage import UsageLog
 from tests.fakes.clock import NOON, FrozenClock
 from tests.fakes.embedder import HashEmbedder
@@ -105,6 +106,45 @@ async def test_what_was_saved_is_recalled_in_a_later_session_with_its_source(
     [hit] = model.requests[2].turn.recalled
     assert hit.memory == memory
     assert (memory.speaker, memory.origin, memory.message_ids) == ("Anna", Origin.PERSON, (1,))
+
+
+async def test_what_was_said_in_an_earlier_conversation_is_recalled_with_what_was_said_around_it(
+    app_with: Open, clock: FrozenClock
+) -> None:
+    model = ScriptedModel(says("Fine."), says("Noted."), says("Warm."), says("Biscuit."))
+    async with app_with(model) as app:
+        for text in ("the week was long", "my dog is called Biscuit", "the weather is warm"):
+            await ask(app, says_anna(text))
+        await _end_conversation(app, clock)
+        await ask(app, says_anna("what is my dog called?"))
+
+    [hit, *_] = model.requests[3].turn.recalled
+    assert (hit.memory.type, hit.memory.text) == (MemoryType.TURN, "my dog is called Biscuit")
+    assert [[turn.text for turn in side] for side in (hit.before, hit.after)] == [["Fine."], ["Noted."]]
+
+
+async def test_recall_knows_who_asks_and_keeps_to_its_limits(
+    app_with: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Query] = []
+
+    async def search(query: Query) -> list[Hit]:
+        asked.append(query)
+        return []
+
+    async with app_with(ScriptedModel(says("Hello."))) as app:
+        monkeypatch.setattr(app.memory, "search", search)
+        await ask(app, says_anna("what did I say yesterday?"))
+        settings = app.config.memory
+
+    [query] = asked
+    assert (query.chat_id, query.asker, query.zone) == (CHAT, "Anna", settings.zone)
+    assert (query.k, query.neighbours, query.tokens, query.floor) == (
+        settings.recall_k,
+        settings.neighbours,
+        settings.recall_tokens,
+        RELEVANT,
+    )
 
 
 async def test_another_chat_recalls_nothing_of_it(app_with: Open) -> None:
@@ -375,6 +415,27 @@ async def test_an_answer_from_a_memory_that_is_forgotten_meanwhile_is_shown_but_
     assert texts == [""]
 
 
+async def test_what_only_stood_beside_a_recalled_turn_counts_as_recalled(
+    app_with: Open, clock: FrozenClock
+) -> None:
+    go_on = asyncio.Event()
+    model = ScriptedModel(says("Fine."), says("Noted."), hangs("Biscuit.", go_on.wait))
+    async with app_with(model) as app:
+        for text in ("the week was long", "my dog is called Biscuit"):
+            await ask(app, says_anna(text))
+        await _end_conversation(app, clock)
+        turn = app.background.start(ask(app, says_anna("what is my dog called?")), "turn")
+        await _until(lambda: len(model.requests) == 3)
+        [beside] = model.requests[2].turn.recalled[0].before
+        await app.memory.forget(CHAT, [beside.id], undo=None)
+        go_on.set()
+        await turn
+        async with app.database.read() as conn:
+            texts = (await conn.exec_driver_sql("SELECT text FROM messages ORDER BY id")).scalars().all()
+
+    assert texts[-1] == ""
+
+
 async def test_a_message_without_words_is_told_so(app_with: Open) -> None:
     async with app_with(ScriptedModel()) as app:
         reply = await ask(app, says_anna("\x00"))
@@ -403,6 +464,12 @@ async def test_one_chat_waits_for_no_other(app_with: Open) -> None:
 
         assert quick.finished == ["quick"]
         assert (await slow).finished == ["slow"]
+
+
+async def _end_conversation(app: App, clock: FrozenClock) -> None:
+    """Fall silent for so long that what was said becomes memory."""
+    clock.advance(days=1)
+    await app.jobs.run_due(force=True)
 
 
 class _BrokenReply(CollectedReply):

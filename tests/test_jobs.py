@@ -10,11 +10,15 @@ from pathlib import Path
 import pytest
 
 from bot import jobs as jobs_module
+from bot.app import open_app
+from bot.config import Config
 from bot.jobs import Job, JobOutcome, JobResult, Jobs, JobStatus
 from bot.metrics import Metrics
 from memory.database import Database, open_database
 from memory.leases import Leases
+from memory.types import Author, Incoming, MemoryType, Query, Where
 from tests.fakes.clock import NOON, FrozenClock
+from tests.fakes.embedder import HashEmbedder
 
 HOUR = timedelta(hours=1)
 DONE, FAILED, WAITING = JobOutcome.DONE, JobOutcome.FAILED, JobOutcome.WAITING
@@ -283,3 +287,24 @@ async def test_stopping_cancels_what_does_not_end_in_time_and_gives_its_lease_ba
 
 async def test_stopping_what_was_never_started_does_nothing(database: Database, clock: FrozenClock) -> None:
     await Program(database, clock, []).jobs.stop()
+
+
+async def test_a_conversation_that_has_fallen_silent_is_found_by_search_after_the_next_round(
+    tmp_path: Path, clock: FrozenClock
+) -> None:
+    config = Config.model_validate({"storage": {"dir": tmp_path / "data"}})
+    async with open_app(config, clock=clock, embedder=HashEmbedder()) as app:
+        said = Incoming(1, Author(7, "Anna"), "the boiler was serviced in May", NOON, "m:1")
+        turn = await app.sessions.begin_turn(said, HOUR)
+        await app.sessions.finish_turn(turn, "Good to know.")
+        clock.advance(hours=2)
+
+        outcomes = {result.name: result for result in await app.jobs.run_due()}
+        await app.index.sync()
+
+        assert outcomes["index finished conversations"].changed == 1
+        turns = Where(types=(MemoryType.TURN,))
+        [hit, *_] = await app.memory.search(Query(1, "when was the boiler serviced?", turns))
+        assert hit.memory.text == "the boiler was serviced in May"
+        assert (await app.index.check()).entries == 2
+        assert await app.memory.count(1) == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ import pytest
 from bot.inbox import Inbox
 from handlers.keyboards import MAX_INLINE, Act, Forget, Page, Shelf
 from memory.errors import StorageError
-from memory.types import MemoryType, NewMemory, Origin
+from memory.service import MemoryService
+from memory.types import Hit, Memory, MemoryType, NewMemory, Origin, Query, Score, Status
 from tests.fakes.model import ScriptedModel, hangs
 from tests.fakes.telegram import Chat, FakeTelegram
 from tests.telegram_app import (
@@ -24,6 +27,8 @@ from tests.telegram_app import (
     script,
     telegram_app,
 )
+
+NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -106,6 +111,42 @@ async def test_memory_searches(chat: Chat, app: TelegramApp, command: str) -> No
 
     assert "Biscuit" in found.text
     assert "Riga" not in found.text
+
+
+async def test_what_is_found_says_why_and_what_was_said_around_it(
+    chat: Chat, app: TelegramApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Query] = []
+    turn = Memory(
+        7, ANNA, MemoryType.TURN, "I moved", Origin.PERSON, Status.ACTIVE, NOW, NOW, 1, "Anna", ANNA
+    )
+    before = replace(turn, text="what is new?", origin=Origin.ASSISTANT, speaker="")
+    found = Hit(turn, Score(0.6, 0.6, cosine=0.5, window=1.0, speaker=1.0), (before,))
+
+    async def search(_: MemoryService, query: Query) -> list[Hit]:
+        asked.append(query)
+        return [found]
+
+    monkeypatch.setattr(MemoryService, "search", search)
+    async with running(app):
+        shown = await chat.answer_after(await chat.send("/memory search what did I do in March"))
+
+    assert shown.text.endswith(
+        "#7 · 4 March 2026 · from a conversation · Anna\nI moved\n"
+        "(by meaning, at the time you named, said by you)\nbefore: me: what is new?"
+    )
+    [query] = asked
+    assert (query.asker, query.neighbours, query.chat_id) == ("Anna", 1, ANNA)
+
+
+async def test_what_was_said_word_for_word_is_found_but_not_listed(chat: Chat, app: TelegramApp) -> None:
+    said = NewMemory(ANNA, "hello Biscuit", MemoryType.TURN, Origin.PERSON, speaker="Anna")
+    await app.memory.remember(said)
+    async with running(app):
+        await chat.answer_after(await chat.send("/memory"), containing="I remember nothing here yet")
+        found = await chat.answer_after(await chat.send("/memory biscuit"))
+
+    assert "from a conversation · Anna\nhello Biscuit\n(by words)" in found.text
 
 
 @pytest.mark.parametrize("wanted", ["{id}", "#{id}", "biscuit", "BISCUIT"])

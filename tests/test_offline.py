@@ -13,6 +13,7 @@ from bot.intents import Ask, Note, Talk, intent_of
 from bot.offline import SHOWN_CHARS, OfflineModel
 from bot.ports import Completed, ModelRequest, Step, Stop, TextDelta, ToolResult, TurnInput
 from bot.tool_arguments import MAX_QUERY_CHARS
+from memory.ranking import RELEVANT
 from memory.types import Hit, Memory, MemoryType, Origin, Score, Status
 
 NOON = datetime(2026, 3, 12, 12, 0, tzinfo=UTC)
@@ -118,8 +119,8 @@ def memory(text: str = "мою собаку зовут Бублик", **changes:
     return replace(known, **changes)  # type: ignore[arg-type]
 
 
-def hit(text: str = "мою собаку зовут Бублик", score: float = 0.9, **changes: object) -> Hit:
-    return Hit(memory(text, **changes), Score(score))
+def hit(text: str = "мою собаку зовут Бублик", relevance: float = 0.9, **changes: object) -> Hit:
+    return Hit(memory(text, **changes), Score(total=0.5, relevance=relevance))
 
 
 def request(
@@ -294,6 +295,34 @@ async def test_a_question_that_nothing_was_recalled_for_is_searched_once() -> No
     )
     assert await after("как зовут пса?", ToolResult("", "")) == "Об этом я пока ничего не знаю."
     assert "could not search" in await after("who am I?", ToolResult("", "", is_error=True), "en")
+
+
+async def test_what_a_search_found_without_being_sure_is_not_answered_with() -> None:
+    found = ToolResult("", "", hits=(hit(relevance=RELEVANT - 0.01),))
+
+    assert await after("как зовут пса?", found) == "Об этом я пока ничего не знаю."
+
+
+async def test_what_was_said_in_an_earlier_conversation_is_an_answer() -> None:
+    end = await completed(request("как зовут пса?", recalled=[hit(type=MemoryType.TURN)]))
+
+    assert end.text == "Вы сказали 12 марта 2026: мою собаку зовут Бублик"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        hit("Как зовут моего пса?", type=MemoryType.TURN),
+        hit("Об этом я ничего не знаю.", type=MemoryType.TURN, origin=Origin.ASSISTANT, speaker=""),
+    ],
+    ids=["an earlier question", "an earlier answer"],
+)
+async def test_what_was_asked_and_answered_before_says_nothing(turn: Hit) -> None:
+    alone = await completed(request("как зовут пса?", recalled=[turn]))
+    with_a_fact = await completed(request("как зовут пса?", recalled=[turn, hit(relevance=0.4)]))
+
+    assert alone.text == "Об этом я пока ничего не знаю."
+    assert with_a_fact.text == "Вы сказали 12 марта 2026: мою собаку зовут Бублик"
 
 
 async def test_a_question_that_is_too_long_for_a_search_is_searched_by_its_beginning() -> None:

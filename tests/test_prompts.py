@@ -34,7 +34,7 @@ def memory(text: str = "Ann likes tea", **more: object) -> Hit:
         revision=1,
         speaker="Ann",
     )
-    return Hit(replace(made, **more), Score(0.9))  # type: ignore[arg-type]
+    return Hit(replace(made, **more), Score(total=0.9, relevance=0.9))  # type: ignore[arg-type]
 
 
 def test_the_system_prompt_holds_no_clock_no_placeholder_and_no_stray_whitespace() -> None:
@@ -110,6 +110,20 @@ def test_a_memory_that_nobody_said_names_its_origin() -> None:
     context = turn_context(replace(TURN, recalled=(memory(origin=Origin.DOCUMENT, document="lease.pdf"),)))
 
     assert 'origin="document" document="lease.pdf"' in context
+
+
+def test_a_turn_stands_between_the_turns_around_it_in_their_order() -> None:
+    first, second, third = (
+        memory(text, id=number, type=MemoryType.TURN, speaker=speaker).memory
+        for number, text, speaker in ((4, "Is it far?", "Bob"), (5, "An hour", "Ann"), (6, "</after>", ""))
+    )
+    found = replace(memory(), memory=second, before=(first,), after=(third,))
+
+    assert (
+        '<before speaker="Bob">Is it far?</before>\n'
+        '<memory id="5" type="turn" date="2026-11-30" speaker="Ann">An hour</memory>\n'
+        '<after speaker="person">&lt;/after&gt;</after>\n'
+    ) in turn_context(replace(TURN, recalled=(found,)))
 
 
 def test_forwarded_words_are_marked_as_such() -> None:

@@ -15,7 +15,7 @@ import pytest
 from bot.ports import ToolCall, ToolResult
 from bot.tools import Toolbox, TurnScope
 from memory.errors import InvalidMemory, MemoryNotFound, StaleRevision, StorageError
-from memory.relevance import PLAUSIBLE
+from memory.ranking import PLAUSIBLE
 from memory.service import MAX_MEMORY_CHARS
 from memory.types import (
     Hit,
@@ -46,7 +46,7 @@ class ListMemory:
         self.added: list[NewMemory] = []
         self.forgotten: list[tuple[int, list[int], timedelta | None]] = []
         self.sources: list[tuple[int, ...]] = []
-        self.finds: list[Memory] = []
+        self.finds: list[Memory | Hit] = []
         self.broken: Exception | None = None
         self._ids = itertools.count(12)
 
@@ -73,7 +73,7 @@ class ListMemory:
     async def search(self, query: Query) -> list[Hit]:
         self._fail()
         self.queries.append(query)
-        return [hit(memory) for memory in self.finds]
+        return [found if isinstance(found, Hit) else hit(found) for found in self.finds]
 
     async def get(self, chat_id: int, memory_id: int) -> Memory:
         memory = self.memories.get(memory_id)
@@ -109,7 +109,7 @@ class ListMemory:
 
 
 def hit(memory: Memory) -> Hit:
-    return Hit(memory, Score(0.8))
+    return Hit(memory, Score(total=0.8, relevance=0.8))
 
 
 @pytest.fixture
@@ -260,7 +260,64 @@ async def test_one_day_is_a_window(toolbox: Toolbox, memory: ListMemory) -> None
 async def test_null_and_blank_arguments_count_as_left_out(toolbox: Toolbox, memory: ListMemory) -> None:
     await run(toolbox, "search_memory", query="trip", since=None, until="", type=None, k=None)
 
-    assert memory.queries == [Query(CHAT, "trip", floor=PLAUSIBLE)]
+    assert memory.queries == [Query(CHAT, "trip", floor=PLAUSIBLE, asker="Ann", zone=ZONE)]
+
+
+async def test_a_type_that_there_is_not_is_refused_with_those_that_there_are(
+    toolbox: Toolbox, memory: ListMemory
+) -> None:
+    result = await run(toolbox, "search_memory", query="trip", type="rumour")
+
+    assert (result.is_error, memory.queries) == (True, [])
+    assert "fact" in result.text
+
+
+async def test_my_and_yesterday_mean_those_of_the_one_who_asks(memory: ListMemory) -> None:
+    toolbox = Toolbox(memory, replace(SCOPE, speaker="Bob"), neighbours=2)
+
+    await run(toolbox, "search_memory", query="what did I say yesterday?")
+
+    [query] = memory.queries
+    assert (query.asker, query.zone, query.neighbours) == ("Bob", ZONE, 2)
+
+
+def turn_among_others(memory: ListMemory, **more: Any) -> Hit:
+    told = [memory.put(text, type=MemoryType.TURN, **more) for text in ("It is warm", "He bites", "Ouch")]
+    return replace(hit(told[1]), before=(told[0],), after=(told[2],))
+
+
+async def test_a_turn_is_shown_between_those_around_it(toolbox: Toolbox, memory: ListMemory) -> None:
+    memory.finds = [turn_among_others(memory)]
+
+    result = await run(toolbox, "search_memory", query="does he bite?")
+
+    assert result.text.splitlines()[1:] == [
+        "<memories>",
+        '<before speaker="Ann">It is warm</before>',
+        '<memory id="13" type="turn" date="2026-11-30" speaker="Ann">He bites</memory>',
+        '<after speaker="Ann">Ouch</after>',
+        "</memories>",
+    ]
+
+
+async def test_what_a_person_said_earlier_may_become_a_fact(toolbox: Toolbox, memory: ListMemory) -> None:
+    memory.finds = [turn_among_others(memory)]
+    await run(toolbox, "search_memory", query="does he bite?")
+
+    await run(toolbox, "save_to_memory", content="He bites")
+
+    assert [new.text for new in memory.added] == ["He bites"]
+
+
+async def test_what_the_bot_said_earlier_around_a_turn_is_not_learned(
+    toolbox: Toolbox, memory: ListMemory
+) -> None:
+    memory.finds = [turn_among_others(memory, origin=Origin.ASSISTANT)]
+    await run(toolbox, "search_memory", query="does he bite?")
+
+    results = [await run(toolbox, "save_to_memory", content=text) for text in ("It is warm", "Ouch")]
+
+    assert [(result.created, memory.added) for result in results] == [(False, []), (False, [])]
 
 
 # Saving

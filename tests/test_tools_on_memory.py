@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,15 +10,16 @@ import pytest_asyncio
 
 from bot.ports import ToolCall, ToolResult
 from bot.tools import Toolbox, TurnScope
+from memory.chat_copies import ChatCopies
 from memory.database import open_database
 from memory.memories import Memories
 from memory.search import Search
 from memory.service import MemoryService
 from memory.sessions import Sessions
-from memory.types import Author, Incoming, MemoryType, Vector
-from memory.vector_rows import VectorRows
+from memory.types import Author, Incoming
 from tests.fakes.clock import FrozenClock
 from tests.fakes.embedder import HashEmbedder
+from tests.recall import not_asked
 
 
 class Chat:
@@ -60,14 +61,9 @@ class Chats:
 async def chats(tmp_path: Path) -> AsyncIterator[Chats]:
     clock, embedder = FrozenClock(), HashEmbedder()
     database = await open_database(tmp_path, clock=clock)
-    memories, rows = Memories(database, clock), VectorRows(database)
-
-    async def nearest(
-        chat_id: int, vector: Vector, types: Sequence[MemoryType], k: int
-    ) -> list[tuple[int, float]]:
-        return await rows.scan(chat_id, embedder.model_id, vector, types, k)
-
-    search = Search(memories, nearest, embedder, clock)
+    memories = Memories(database, clock)
+    copies = ChatCopies(database, lambda: embedder.model_id, limit_bytes=2**20)
+    search = Search(copies, memories, not_asked, embedder, clock)
     memory = MemoryService(memories, search, embedder, clock, changed=lambda: None, scrub=database.scrub)
     yield Chats(memory, Sessions(database, clock), clock)
     await database.close()
@@ -155,3 +151,13 @@ async def test_another_chat_can_neither_find_nor_change_nor_forget(chats: Chats)
     assert [hit.memory.text for hit in (await chats.chat(1).run("search_memory", query="dog")).hits] == [
         "My dog is called Biscuit"
     ]
+
+
+async def test_a_window_of_days_keeps_to_what_was_told_in_it(chats: Chats) -> None:
+    ann = chats.chat(1)
+    await ann.run("save_to_memory", content="My dog is called Biscuit")
+
+    today = await ann.run("search_memory", query="dog", since="2026-03-04", until="2026-03-04")
+    before = await ann.run("search_memory", query="dog", until="2026-03-03")
+
+    assert [len(found.hits) for found in (today, before)] == [1, 0]

@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bot.config import MAX_NEIGHBOURS
 from memory.types import MemoryType
 
 PROGRAM = "mnemogram"
@@ -164,6 +165,13 @@ def _search(sub: Parser) -> None:
     sub.add_argument("query", type=_words, metavar="QUERY", help="what to look for, in your own words")
     _narrowed(sub)
     sub.add_argument("-k", "--limit", type=_count, default=8, metavar="N", help="at most so many (8)")
+    sub.add_argument(
+        "--neighbours",
+        type=_number,
+        choices=range(MAX_NEIGHBOURS + 1),
+        metavar="N",
+        help="show so many turns before and after a found one (memory.neighbours)",
+    )
     sub.add_argument("--explain", action="store_true", help="show the parts of each score")
 
 

@@ -12,14 +12,22 @@ from zoneinfo import ZoneInfo
 
 from bot.app import App, open_app
 from bot.cli.errors import Failed, WrongUse
-from bot.cli.output import hit_json, memory_json, memory_line, print_json, say
+from bot.cli.output import (
+    hit_json,
+    memory_json,
+    memory_line,
+    neighbour_lines,
+    print_json,
+    say,
+    score_line,
+)
 from bot.config import Config
 from bot.selection import Everything, Selection, Some
 from memory.chats import chats as all_chats
 from memory.dates import bound
 from memory.errors import AlreadyRunning, EmbedderUnavailable, IndexUnavailable, StorageError
 from memory.search import PLAUSIBLE
-from memory.types import Hit, Memory, MemoryType, Query, Where
+from memory.types import Memory, MemoryType, Query, Where
 
 
 async def chats(config: Config, args: Namespace) -> int:
@@ -51,16 +59,24 @@ async def list_memories(config: Config, args: Namespace) -> int:
 
 
 async def search(config: Config, args: Namespace) -> int:
-    query = Query(args.chat, args.query, _where(args, config.memory.zone), args.limit, PLAUSIBLE)
+    zone = config.memory.zone
+    query = Query(
+        args.chat,
+        args.query,
+        _where(args, zone),
+        k=args.limit,
+        floor=PLAUSIBLE,
+        zone=zone,
+        neighbours=config.memory.neighbours if args.neighbours is None else args.neighbours,
+    )
     async with open_app(config, owner=False, note=say) as app:
         hits = await app.memory.search(query)
     if args.json:
         print_json([hit_json(hit) for hit in hits])
         return 0
     for hit in hits:
-        print(memory_line(hit.memory, config.memory.zone))
-        if args.explain:
-            print(_explained(hit))
+        explained = [score_line(hit.score)] if args.explain else []
+        print("\n".join([memory_line(hit.memory, zone), *explained, *neighbour_lines(hit)]))
     if not hits:
         print("Nothing was found.")
     return 0
@@ -169,11 +185,6 @@ def _bound(option: str, value: str | None, zone: ZoneInfo, *, end: bool = False)
         return bound(value, zone, end=end)
     except ValueError:
         raise WrongUse(f"{option} must be a day like 2026-03-12 or a time like 2026-03-12T18:30.") from None
-
-
-def _explained(hit: Hit) -> str:
-    parts = ", ".join(f"{name} {getattr(hit.score, name):.2f}" for name in type(hit.score).__slots__)
-    return f"{'':8}{parts}"
 
 
 def _described(memory: Memory, zone: ZoneInfo) -> str:

@@ -11,10 +11,25 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from bot.texts import shortened
-from memory.types import Hit, Memory
+from memory.types import Hit, Memory, MemoryType, Origin, Score
 
 LINE_CHARS = 160
 """Characters of a memory in a list."""
+
+PARTS = {
+    "total": "total",
+    "relevance": "relevance",
+    "cosine": "meaning",
+    "words": "words",
+    "context": "words around",
+    "recency": "recency",
+    "importance": "importance",
+    "window": "time window",
+    "speaker": "speaker",
+    "linked": "linked",
+    "reranked": "second opinion",
+}
+"""What the parts of a score are called, in the order in which they are shown."""
 
 
 def print_json(value: object) -> None:
@@ -43,15 +58,42 @@ def memory_json(memory: Memory) -> dict[str, object]:
 
 
 def hit_json(hit: Hit) -> dict[str, object]:
-    score = {name: round(getattr(hit.score, name), 4) for name in type(hit.score).__slots__}
-    return {"score": score, "memory": memory_json(hit.memory)}
+    values = {name: getattr(hit.score, name) for name in Score.__slots__}
+    return {
+        "score": {name: value if value is None else round(value, 4) for name, value in values.items()},
+        "memory": memory_json(hit.memory),
+        "before": [memory_json(turn) for turn in hit.before],
+        "after": [memory_json(turn) for turn in hit.after],
+    }
 
 
 def memory_line(memory: Memory, zone: ZoneInfo) -> str:
     """One memory as a line: its number, day, type, speaker and the beginning of its text."""
-    said = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     day = memory.valid_from.astimezone(zone).date()
-    return f"{memory.id:>6}  {day}  {memory.type:<10}  {shortened(said, LINE_CHARS)}"
+    return f"{memory.id:>6}  {day}  {memory.type:<10}  {_said(memory)}"
+
+
+def neighbour_lines(hit: Hit) -> list[str]:
+    """What was said around a found turn, to stand below it."""
+    before = [f"{'':20}{'before':<10}  {_said(turn)}" for turn in hit.before]
+    return before + [f"{'':20}{'after':<10}  {_said(turn)}" for turn in hit.after]
+
+
+def score_line(score: Score) -> str:
+    """The parts of a score that are there, to stand below the hit; a second opinion is one at 0, too."""
+    values = {name: getattr(score, name) for name in PARTS}
+    told = [
+        f"{PARTS[name]} {value:.2f}"
+        for name, value in values.items()
+        if name == "total" or (value is not None and (value >= 0.005 or name == "reranked"))
+    ]
+    return f"{'':8}{', '.join(told)}"
+
+
+def _said(memory: Memory) -> str:
+    own = memory.type is MemoryType.TURN and memory.origin is Origin.ASSISTANT
+    speaker = "the bot" if own else memory.speaker
+    return shortened(f"{speaker}: {memory.text}" if speaker else memory.text, LINE_CHARS)
 
 
 def _plain(value: object) -> object:

@@ -68,6 +68,7 @@ async def console(config: Config, args: Namespace) -> int:
 
 
 def _console(app: App, chat_id: int, language: str, *, live: bool) -> Console:
+    author = Author(CONSOLE_AUTHOR, _user_name(language))
     commands = ConsoleCommands(
         app.conversation,
         app.memory,
@@ -75,8 +76,9 @@ def _console(app: App, chat_id: int, language: str, *, live: bool) -> Console:
         chat_id=chat_id,
         undo=timedelta(minutes=app.config.memory.undo_minutes),
         zone=app.config.memory.zone,
+        neighbours=app.config.memory.neighbours,
+        author=author,
     )
-    author = Author(CONSOLE_AUTHOR, _user_name(language))
     return Console(app.conversation, commands, app.clock, chat_id, author, language, live=live)
 
 

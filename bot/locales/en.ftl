@@ -125,6 +125,21 @@ conversation-forgotten = { $count ->
 conversation-empty = There are no words in this message. Please write what you want to say.
 conversation-erased = The text of this message has been forgotten, so there is nothing to answer.
 
+### showing: why a memory was found, and what was said around it
+
+showing-meaning-and-words = by meaning and by words
+showing-meaning = by meaning
+showing-words = by words
+showing-around = by what was said around it
+showing-linked = by a link with another memory
+showing-window = at the time you named
+showing-yours = said by you
+showing-speaker = said by { $speaker }
+showing-reranked = confirmed by a second reading
+showing-before = before: { $said }
+showing-after = after: { $said }
+showing-me = me
+
 ### telegram: the bot in a chat
 
 access-closed = This bot serves only the people it knows. To be let in, give its owner your Telegram id: { $id }
@@ -179,6 +194,7 @@ memory-type-context = context
 memory-type-knowledge = knowledge
 memory-type-summary = summary
 memory-type-insight = insight
+memory-type-turn = from a conversation
 
 forget-what = What shall I forget? Write a word of the memory, its number, or all, for example: /forget dog
 forget-not-found = I found no memory with these words. /memory lists what I remember.

@@ -129,6 +129,21 @@ conversation-forgotten = { $count ->
 conversation-empty = В этом сообщении нет слов. Напишите, пожалуйста, что вы хотите сказать.
 conversation-erased = Текст этого сообщения забыт, поэтому отвечать не на что.
 
+### showing: почему воспоминание нашлось и что было сказано рядом
+
+showing-meaning-and-words = по смыслу и по словам
+showing-meaning = по смыслу
+showing-words = по словам
+showing-around = по сказанному рядом
+showing-linked = по связи с другим воспоминанием
+showing-window = в названное время
+showing-yours = сказано вами
+showing-speaker = автор: { $speaker }
+showing-reranked = подтверждено повторным чтением
+showing-before = до этого: { $said }
+showing-after = после этого: { $said }
+showing-me = я
+
 ### telegram: бот в чате
 
 access-closed = Этот бот отвечает только тем, кого знает. Чтобы он отвечал и вам, передайте его владельцу ваш Telegram ID: { $id }
@@ -185,6 +200,7 @@ memory-type-context = обстоятельства
 memory-type-knowledge = знание
 memory-type-summary = пересказ
 memory-type-insight = вывод
+memory-type-turn = из разговора
 
 forget-what = Что забыть? Напишите слово из воспоминания, его номер или «всё», например: /forget собака
 forget-not-found = Воспоминаний с такими словами нет. /memory покажет, что я помню.

@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory.database import Database
-from memory.tables import messages, sessions
+from memory.tables import messages, sessions, words
+from memory.text import stems
 from memory.types import MemoryType, NewMemory, Origin, Role, SessionState
 from tests.fakes.clock import NOON
 
@@ -67,3 +68,14 @@ async def text_of(database: Database, message_id: int) -> str:
         query = sa.select(messages.c.text).where(messages.c.id == message_id)
         text: str = (await conn.execute(query)).scalar_one()
     return text
+
+
+async def having(database: Database, question: str, *, chat_id: int = CHAT) -> list[int]:
+    """The ids of the memories that have all the words of a question, as the index tells."""
+    found: set[int] | None = None
+    async with database.read() as conn:
+        for stem in stems(question):
+            mine = sa.select(words.c.memory_id).where(words.c.chat_id == chat_id, words.c.word == stem)
+            ids = set((await conn.execute(mine)).scalars())
+            found = ids if found is None else found & ids
+    return sorted(found or ())

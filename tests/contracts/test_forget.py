@@ -15,7 +15,7 @@ from memory.phrases import Phrases
 from memory.tables import inbox, profiles, sessions, tombstones
 from memory.tables import memories as rows
 from memory.types import Memory, Origin, Receipt, Status
-from tests.contracts.chats import CHAT, OTHER_CHAT, fact, open_session, say, text_of
+from tests.contracts.chats import CHAT, OTHER_CHAT, fact, having, open_session, say, text_of
 from tests.fakes.clock import NOON, FrozenClock
 
 LATER = NOON + timedelta(minutes=10)
@@ -344,7 +344,7 @@ async def test_what_the_unfinished_turn_had_replaced_comes_back(
 
     [back] = await memories.list(CHAT)
     assert (back.id, back.valid_until, back.superseded_by) == (riga.id, None, None)
-    assert [match.memory_id for match in await memories.word_matches(CHAT, ["riga"])] == [riga.id]
+    assert await having(database, "Riga") == [riga.id]
 
 
 async def test_another_chat_cannot_withdraw(memories: Memories, database: Database) -> None:

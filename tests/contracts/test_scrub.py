@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from memory.database import Database, open_database
 from memory.memories import Memories
+from memory.tables import vectors as vector_rows
 from tests.contracts.chats import CHAT, fact, open_session, say
+from tests.contracts.conversations import Talk
 from tests.fakes.clock import FrozenClock
 
 DOG = "мою собаку зовут Бублик"
@@ -34,6 +37,17 @@ def bytes_left(database: Database, text: str) -> list[str]:
     ]
 
 
+def holds(database: Database, stored: bytes) -> bool:
+    assert database.file
+    return any(stored in file.read_bytes() for file in database.file.parent.iterdir())
+
+
+async def vector_of(database: Database, memory_id: int) -> bytes:
+    async with database.read() as conn:
+        query = sa.select(vector_rows.c.vector).where(vector_rows.c.memory_id == memory_id)
+        return bytes((await conn.execute(query)).scalar_one())
+
+
 async def test_after_a_scrub_no_file_holds_what_was_purged(
     memories: Memories, database: Database, clock: FrozenClock
 ) -> None:
@@ -49,6 +63,28 @@ async def test_after_a_scrub_no_file_holds_what_was_purged(
 
     for word in ("Бублик", "младший", "собак"):
         assert bytes_left(database, word) == []
+
+
+async def test_after_a_scrub_no_file_holds_a_turn_of_what_was_purged(
+    memories: Memories, database: Database, clock: FrozenClock
+) -> None:
+    talk = Talk(database, clock)
+    turn = await talk.say(f"Запомни: {DOG} и {'очень ' * 2_000}добрый", f"Запомнил: {DOG}")
+    await talk.say("Какая погода?", "Солнечно.")
+    memory = (await memories.add(fact(DOG, message_ids=(turn.message.id,)))).memory
+    await talk.index()
+    vectors = [await vector_of(database, each.id) for each in await talk.turns()]
+    assert bytes_left(database, "Бублик")
+    assert all(holds(database, vector) for vector in vectors)
+
+    await memories.hide(CHAT, [memory.id], clock.now())
+    await memories.purge_due(clock.now())
+    await database.scrub()
+
+    for word in ("Бублик", "собак", "очен", "добр"):
+        assert bytes_left(database, word) == []
+    assert [holds(database, vector) for vector in vectors] == [False, False, True, True]
+    assert await talk.texts() == ["Какая погода?", "Солнечно."]
 
 
 async def test_no_trace_survives_in_split_pages(memories: Memories, database: Database) -> None:

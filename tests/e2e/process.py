@@ -159,7 +159,15 @@ class BotProcess:
         """Return the files of data that hold the words, in either of the usual encodings or escaped."""
         forms = [words.encode(), words.encode("utf-16-le"), words.encode("unicode_escape")]
         files = [file for file in self.data.rglob("*") if file.is_file()]
-        return [file for file in files if any(form in file.read_bytes() for form in forms)]
+        return [file for file in files if any(form in _bytes(file) for form in forms)]
+
+
+def _bytes(file: Path) -> bytes:
+    """What is in a file of the running bot, which may take it away at any moment."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def _environment(
