@@ -47,7 +47,7 @@ class Question:
 
     `bare` is what is embedded and `words` are the stems looked up, both without names of speakers; `spelled`
     says how some of them may look in the other script. `about` are the speakers whose own words would answer
-    it, and `named` tells whether the question names them.
+    it, `named` tells whether the question names them, and `names` are the stems of what it calls them.
     """
 
     bare: str
@@ -55,6 +55,7 @@ class Question:
     spelled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     about: frozenset[str] = frozenset()
     named: bool = False
+    names: tuple[str, ...] = ()
     wants_time: bool = False
     wants_number: bool = False
     wants_several: bool = False
@@ -83,6 +84,7 @@ def understand(query: Query, speakers: Sequence[str], now: datetime) -> Question
         spelled=_spelled(looked_up),
         about=about,
         named=bool(named),
+        names=_stems_of(forms),
         wants_time=cues.wants_time(text),
         wants_number=cues.wants_number(text),
         wants_several=cues.wants_several(text),
@@ -114,6 +116,13 @@ def _forms_in(capitalised: Mapping[str, frozenset[str]], name: str) -> frozenset
     """The words that are a form of the name or of one of its words."""
     own = _own_forms(name)
     return frozenset(word for word, forms in capitalised.items() if not own.isdisjoint(forms))
+
+
+def _stems_of(names: frozenset[str]) -> tuple[str, ...]:
+    """The stems of names as they stand in a question, and how they may look in the other script."""
+    stemmed = {stem for name in names for stem in stems(name)}
+    other = {spelling for name in names for spelling in spellings(fold(name))}
+    return tuple(sorted(stemmed | other))
 
 
 @lru_cache(maxsize=4_096)

@@ -51,7 +51,7 @@ class Weights:
     recency: float = 0.04  # the newest is worth so much more than the oldest: enough to settle near ties
     importance: float = 0.04
     window: float = 0.25
-    speaker: float = 0.16
+    speaker: float = 0.16  # said by, or about, the one who is asked about
     around: float = 0.2  # the words of the turns around a turn
     meaning_before: float = 0.34  # the meaning of the turn before, of the one before that, and of the next
     meaning_earlier: float = 0.24
@@ -266,6 +266,13 @@ def _window(copy: ChatCopy, question: Question) -> Scores:
 
 
 def _speaker(copy: ChatCopy, question: Question) -> Scores:
-    """1 for what was said by somebody whom the question is about."""
+    """1 for what was said by somebody whom the question is about, and for memories that name them.
+
+    Turns do not count for naming somebody: people call each other by name all the time.
+    """
     wanted = [place for place, name in enumerate(copy.speaker_names) if name in question.about]
-    return np.isin(copy.speakers, wanted).astype(np.float32)
+    about = np.isin(copy.speakers, wanted)
+    for name in question.names:
+        rows, _ = copy.postings(name)
+        about[rows] |= copy.types[rows] != TURN
+    return about.astype(np.float32)

@@ -436,3 +436,20 @@ async def test_a_large_chat_is_weighed_in_a_thread_with_the_same_hits(
     monkeypatch.setattr("memory.search.IN_A_THREAD", 1)
 
     assert await recall.hits("как зовут собаку?") == here
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When is Anna's birthday?", "Anna's birthday is on May 5"),
+        ("Когда день рождения у Веры?", "У Веры день рождения 3 марта"),
+    ],
+)
+async def test_what_others_told_about_a_speaker_answers_a_question_about_them(
+    recall: Recall, question: str, answer: str
+) -> None:
+    await recall.talk("Anna: hello everybody", "Вера: всем привет", "Rose: good morning")
+    await recall.remember("Anna's birthday is on May 5", "У Веры день рождения 3 марта", speaker="Bob")
+    await recall.remember("Rose's birthday is on July 7", "У Кати день рождения 4 апреля", speaker="Bob")
+
+    assert (await recall.texts(question))[0] == answer
