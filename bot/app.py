@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -178,6 +179,7 @@ async def _warm(embedder: Embedder, reranker: Reranker | None) -> None:
     if reranker:
         with suppress(RerankerUnavailable):
             await reranker.rerank("warm up", ["warm up"])
+    gc.freeze()  # or each full collection goes through all libraries again, while nothing else moves
 
 
 async def _embedder(

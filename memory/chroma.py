@@ -28,7 +28,7 @@ T = TypeVar("T")
 Client: TypeAlias = "ChromaClient"
 Collection: TypeAlias = "ChromaCollection"
 
-BATCH = 32
+BATCH = 16
 """Chroma holds the interpreter's lock while it writes: about 20 ms for so many entries."""
 
 _COSINE: Any = {"hnsw": {"space": "cosine"}}
