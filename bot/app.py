@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -179,7 +178,6 @@ async def _warm(embedder: Embedder, reranker: Reranker | None) -> None:
     if reranker:
         with suppress(RerankerUnavailable):
             await reranker.rerank("warm up", ["warm up"])
-    gc.freeze()  # or each full collection goes through all libraries again, while nothing else moves
 
 
 async def _embedder(

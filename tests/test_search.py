@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -453,3 +454,15 @@ async def test_what_others_told_about_a_speaker_answers_a_question_about_them(
     await recall.remember("Rose's birthday is on July 7", "У Кати день рождения 4 апреля", speaker="Bob")
 
     assert (await recall.texts(question))[0] == answer
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "漢字" * 500_000, "слово " * 10_000], ids=range(3))
+async def test_a_question_of_any_length_is_answered_in_time_by_the_real_model(
+    real: Recall, text: str
+) -> None:
+    await real.remember(DOG)
+    started = time.process_time()
+
+    assert await real.texts(text, floor=RELEVANT) == []
+
+    assert time.process_time() - started < 2
