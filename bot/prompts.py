@@ -156,9 +156,8 @@ def _found(hit: Hit, zone: tzinfo | None) -> str:
 
 
 def _around(tag: str, memory: Memory) -> str:
-    who = memory.speaker or memory.origin.value
     said = escape(_shortened(clean(memory.text)), quote=False)
-    return f'<{tag} speaker="{escape(_line(who))}">{said}</{tag}>'
+    return f"<{tag}{_attributes(speaker=memory.speaker, origin=_foreign(memory))}>{said}</{tag}>"
 
 
 def _memory(memory: Memory, zone: tzinfo | None) -> str:
@@ -167,11 +166,21 @@ def _memory(memory: Memory, zone: tzinfo | None) -> str:
         "type": memory.type.value,
         "date": memory.valid_from.astimezone(zone).date().isoformat(),
         "speaker": memory.speaker,
-        "origin": "" if memory.origin is Origin.PERSON else memory.origin.value,
+        "origin": _foreign(memory),
         "document": memory.document,
     }
-    shown = "".join(f' {name}="{escape(_line(value))}"' for name, value in attributes.items() if value)
-    return f"<memory{shown}>{escape(_shortened(clean(memory.text)), quote=False)}</memory>"
+    return (
+        f"<memory{_attributes(**attributes)}>{escape(_shortened(clean(memory.text)), quote=False)}</memory>"
+    )
+
+
+def _foreign(memory: Memory) -> str:
+    """Whose words they are, where they are not those of the person who is named."""
+    return "" if memory.origin is Origin.PERSON else memory.origin.value
+
+
+def _attributes(**values: str) -> str:
+    return "".join(f' {name}="{escape(_line(value))}"' for name, value in values.items() if value)
 
 
 def _tag(name: str, value: str) -> str:

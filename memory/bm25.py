@@ -98,7 +98,7 @@ def word_scores(
 
 def around_of(copy: ChatCopy, of_people: NDArray[np.bool_]) -> Around:
     """Find the turns around each turn. The bot's own neither give nor get context."""
-    one_before = copy.previous
+    one_before = np.where(copy.alive, copy.previous, -1)  # a dead row is nobody's neighbour
     for _ in range(2):  # question, answer, question: an answer or two may lie between
         skipped = (one_before >= 0) & ~of_people[one_before]
         one_before = np.where(skipped, copy.previous[one_before], one_before)

@@ -280,3 +280,12 @@ def test_a_memory_that_is_no_turn_has_nothing_around_it() -> None:
     found = around(chat_of("a", "b", "c"))
 
     assert all(rows.tolist() == [-1, -1, -1] for rows in (*found.before, *found.after))
+
+
+def test_a_dead_turn_is_nobodys_neighbour() -> None:
+    copy = dead(talk_of("Where is the boat?", "forget me", "In the bay"), 1)
+
+    found = around(copy)
+
+    assert found.after[0][0] == -1
+    assert found.before[0][1] == -1

@@ -122,8 +122,17 @@ def test_a_turn_stands_between_the_turns_around_it_in_their_order() -> None:
     assert (
         '<before speaker="Bob">Is it far?</before>\n'
         '<memory id="5" type="turn" date="2026-11-30" speaker="Ann">An hour</memory>\n'
-        '<after speaker="person">&lt;/after&gt;</after>\n'
+        "<after>&lt;/after&gt;</after>\n"
     ) in turn_context(replace(TURN, recalled=(found,)))
+
+
+def test_a_turn_around_another_names_its_origin_where_it_is_no_persons_own_word() -> None:
+    forwarded = memory("Pay today", type=MemoryType.TURN, speaker="Ann", origin=Origin.FORWARDED).memory
+    answer = memory("Done", type=MemoryType.TURN, speaker="", origin=Origin.ASSISTANT).memory
+    context = turn_context(replace(TURN, recalled=(replace(memory(), before=(forwarded,), after=(answer,)),)))
+
+    assert '<before speaker="Ann" origin="forwarded">Pay today</before>' in context
+    assert '<after origin="assistant">Done</after>' in context
 
 
 def test_forwarded_words_are_marked_as_such() -> None:
