@@ -63,8 +63,8 @@ class BenchmarkData:
     licence: str
     chats: tuple[Chat, ...]
 
-    def first(self, chats: int) -> BenchmarkData:
-        """Return the same with the first `chats` chats only."""
+    def first(self, chats: int | None) -> BenchmarkData:
+        """Return the same with the first `chats` chats only, or all of them."""
         return BenchmarkData(self.name, self.source, self.licence, self.chats[:chats])
 
 

@@ -19,9 +19,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from benchmarks.keeping import KeepingEmbedder
+from benchmarks.talking import MovedClock
 from memory.chat_copy import ChatCopy
 from memory.embeddings import BUNDLED, load_embedder
-from memory.ports import Embedder, Purpose
+from memory.ports import Purpose
 from memory.postings import Postings
 from memory.question import bare_question
 from memory.search import RELEVANT, Search
@@ -75,45 +77,15 @@ ANSWERED = [
 UNANSWERED = [by_language(row, "question") for row in read("floor_unanswered.tsv")]
 
 
-class Frozen:
-    """The time does not matter here."""
-
-    def now(self) -> datetime:
-        return NOW
-
-
-class Looked:
-    """An embedder that makes each vector once."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._vectors: dict[tuple[str, Purpose], Vector] = {}
-
-    @property
-    def model_id(self) -> str:
-        return self._embedder.model_id
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    async def embed(self, texts: Sequence[str], purpose: Purpose) -> Vector:
-        new = list(dict.fromkeys(text for text in texts if (text, purpose) not in self._vectors))
-        if new:
-            made = await self._embedder.embed(new, purpose)
-            self._vectors |= {(text, purpose): vector for text, vector in zip(new, made, strict=True)}
-        return np.stack([self._vectors[text, purpose] for text in texts])
-
-
 class Chat:
     """The memories of one chat, in a list: their ids are their places in it."""
 
-    def __init__(self, facts: Sequence[str], looked: Looked) -> None:
+    def __init__(self, facts: Sequence[str], embedder: KeepingEmbedder) -> None:
         self._facts = facts
-        self._looked = looked
+        self._embedder = embedder
 
     async def get(self, chat_id: int) -> ChatCopy:
-        vectors = await self._looked.embed(self._facts, Purpose.PASSAGE)
+        vectors = await self._embedder.embed(self._facts, Purpose.PASSAGE)
         return copy_of(chat_id, self._facts, vectors)
 
     async def get_active(self, chat_id: int, ids: Collection[int]) -> list[Memory]:
@@ -195,21 +167,23 @@ def _facts(luck: random.Random, size: int, but: Asked | None = None) -> tuple[st
     return tuple(one.fact[luck.choice(LANGUAGES)] for one in luck.sample(others, size))
 
 
-async def top_score(trial: Trial, looked: Looked) -> float:
+async def top_score(trial: Trial, embedder: KeepingEmbedder) -> float:
     """Return the score of the right memory, or of the best wrong one where there is none."""
-    chat = Chat(trial.facts, looked)
-    search = Search(chat, chat, chat.nearest, looked, Frozen())
+    chat = Chat(trial.facts, embedder)
+    search = Search(chat, chat, chat.nearest, embedder, MovedClock(NOW))
     hits = await search.search(Query(1, trial.question, k=len(trial.facts)))
     wanted = [hit.score.relevance for hit in hits if not trial.answered or hit.memory.id == 0]
     return max(wanted, default=0.0)
 
 
-async def report_cosines(looked: Looked) -> None:
+async def report_cosines(embedder: KeepingEmbedder) -> None:
     """Print what memory.scales is made of: the median cosines of wrong and of right pairs."""
     for language, other in product(LANGUAGES, LANGUAGES):
         asked = [bare_question(one.question[language]) for one in ANSWERED]
         facts = [one.fact[other] for one in ANSWERED]
-        cosines = await looked.embed(asked, Purpose.QUERY) @ (await looked.embed(facts, Purpose.PASSAGE)).T
+        cosines = (
+            await embedder.embed(asked, Purpose.QUERY) @ (await embedder.embed(facts, Purpose.PASSAGE)).T
+        )
         right = np.eye(len(ANSWERED), dtype=np.bool_)
         wrong, answers = np.median(cosines[~right]), np.percentile(cosines[right], [50, 95])
         print(
@@ -244,13 +218,16 @@ def report(model_id: str, chosen_on: Scored, held_out: Scored) -> None:
 
 
 async def main() -> None:
-    looked = Looked(load_embedder(sys.argv[1] if len(sys.argv) > 1 else BUNDLED, query_cache=1))
+    embedder = KeepingEmbedder(load_embedder(sys.argv[1] if len(sys.argv) > 1 else BUNDLED, query_cache=1))
     halves: list[Scored] = [
-        [(trial, await top_score(trial, looked)) for trial in trials(ANSWERED[half::2], UNANSWERED[half::2])]
+        [
+            (trial, await top_score(trial, embedder))
+            for trial in trials(ANSWERED[half::2], UNANSWERED[half::2])
+        ]
         for half in (0, 1)
     ]
-    await report_cosines(looked)
-    report(looked.model_id, *halves)
+    await report_cosines(embedder)
+    report(embedder.model_id, *halves)
 
 
 if __name__ == "__main__":

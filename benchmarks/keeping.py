@@ -1,4 +1,4 @@
-"""An embedder that keeps its vectors in a file, so that a benchmark run again does not embed anew."""
+"""An embedder that makes each vector once, and may keep them in a file for the next run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from memory.types import Vector
 
 
 class KeepingEmbedder:
-    """An `Embedder` around another one; `save` writes what is new into a .npz file."""
+    """An `Embedder` around another one. It begins with the vectors of `file`, where there is one."""
 
-    def __init__(self, embedder: Embedder, file: Path) -> None:
+    def __init__(self, embedder: Embedder, file: Path | None = None) -> None:
         self._embedder = embedder
-        self._file = file
         self._known: dict[str, Vector] = {}
         self.seconds = 0.0  # spent by the model, not by this process's other work
-        if file.is_file():
+        if file and file.is_file():
             with np.load(file) as stored:
                 self._known = dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
 
@@ -43,10 +42,10 @@ class KeepingEmbedder:
             self._known |= dict(zip(new, made, strict=True))
         return np.stack([self._known[key] for key in keys])
 
-    def save(self) -> None:
-        """Write all vectors to the file. Raises OSError."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(self._file, keys=np.array(list(self._known)), vectors=np.stack(list(self._known.values())))
+    def save(self, file: Path) -> None:
+        """Write all vectors to a file. Raises OSError."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(file, keys=np.array(list(self._known)), vectors=np.stack(list(self._known.values())))
 
     def _key(self, text: str, purpose: Purpose) -> str:
         told = f"{self._embedder.model_id}\n{purpose}\n{text}"

@@ -10,17 +10,17 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from benchmarks.chats import BenchmarkData, Chat, load
+from benchmarks.chats import Chat, load
 from benchmarks.encoders import ENCODERS
 from benchmarks.keeping import KeepingEmbedder
-from benchmarks.measures import Answer, answers, by_category, measured
+from benchmarks.recall_tables import ranked, recall_tables
+from benchmarks.results import system_of
 from benchmarks.talking import MovedClock, asker_of, config_in, live_through
 from bot.app import App, open_app
 from memory.embeddings import load_embedder
@@ -66,19 +66,19 @@ async def _ask(app: App, chat_id: int, chat: Chat, number: int, records: dict[in
     started = time.perf_counter()
     hits = await app.memory.search(query)
     took = 1_000 * (time.perf_counter() - started)
-    ranked = tuple(records[hit.memory.id] for hit in hits)
-    return Answered(question.qid, question.category, chat.chat_id, ranked, took)
+    found = tuple(records[hit.memory.id] for hit in hits)
+    return Answered(question.qid, question.category, chat.chat_id, found, took)
 
 
 async def main(arguments: argparse.Namespace) -> None:
-    data = load(arguments.data)
-    chats = data.chats[: arguments.chats]
+    data = load(arguments.data).first(arguments.chats)
     inner = await asyncio.to_thread(load_embedder, ENCODERS[arguments.encoder])
-    embedder = KeepingEmbedder(inner, arguments.cache / f"{arguments.encoder}.npz")
+    kept = arguments.cache / f"{arguments.encoder}.npz"
+    embedder = KeepingEmbedder(inner, kept)
     with tempfile.TemporaryDirectory() as directory:
-        given, seconds = await ask_all(chats, embedder, Path(directory))
+        given, seconds = await ask_all(data.chats, embedder, Path(directory))
     await inner.close()
-    embedder.save()
+    embedder.save(kept)
     took = [answer.milliseconds for answer in given]
     found = {
         "peer": "mnemogram",
@@ -93,23 +93,8 @@ async def main(arguments: argparse.Namespace) -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     file = arguments.out / f"mnemogram-{arguments.encoder}.json"
     file.write_text(json.dumps(found), encoding="utf-8")
-    print(table(answers(BenchmarkData(data.name, data.source, data.licence, chats), _ranked(found))))
-
-
-def table(answered: Sequence[Answer]) -> str:
-    """Return recall and nDCG of all answers and of each kind of question, one line each."""
-    names = ("recall@1", "recall@5", "recall@10", "nDCG@10")
-    kinds = {"all": list(answered)} | by_category(answered)
-    lines = [f"{'':14} {'questions':>9} " + " ".join(f"{name:>9}" for name in names)]
-    for kind, some in kinds.items():
-        means = measured(some, names)
-        cells = " ".join(f"{means[name].mean:9.3f}" for name in names)
-        lines.append(f"{kind:14} {len(some):9} {cells}")
-    return "\n".join(lines)
-
-
-def _ranked(found: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    return {each["qid"]: tuple(each["ranked"]) for each in found["results"]}
+    for heading, table in recall_tables(data, ranked(data, [system_of(found)])):
+        print(f"{heading}\n\n{table}\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -118,7 +103,7 @@ def _arguments() -> argparse.Namespace:
         "--data", type=Path, required=True, help="a file of LoCoMo's shape, see benchmarks/chats.py"
     )
     parser.add_argument("--encoder", choices=ENCODERS, default="bundled")
-    parser.add_argument("--chats", type=int, default=None, help="only so many chats")
+    parser.add_argument("--chats", type=int, help="only so many chats")
     parser.add_argument("--out", type=Path, default=Path("build/bench"))
     parser.add_argument(
         "--cache", type=Path, default=Path("build/bench/vectors"), help="vectors to use again"

@@ -9,55 +9,22 @@ import argparse
 import asyncio
 import json
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from itertools import product
+from dataclasses import asdict
 from pathlib import Path
-
-import numpy as np
 
 from benchmarks.encoders import ENCODERS
 from benchmarks.keeping import KeepingEmbedder
+from benchmarks.own_outcomes import Outcome
 from benchmarks.own_set import load
+from benchmarks.own_tables import directions_table, kinds_table
 from benchmarks.own_values import ASKER, LANGUAGES, TODAY, OwnSet
 from benchmarks.talking import MovedClock, config_in
 from bot.app import App, open_app
 from memory.embeddings import load_embedder
-from memory.search import RELEVANT
 from memory.types import NewMemory, Origin, Query
 
-SPLITS = ("tune", "test")
-K = 5
 BEST = 10
 AFTERNOON = 17  # questions are asked later on the day than anything was said
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a question brought: ranks of its gold facts (from 0), and the relevance of what was found.
-
-    `relevance` is that of the best gold fact, for an unanswerable question that of the best of all.
-    """
-
-    id: str
-    split: str
-    kind: str
-    direction: str
-    ranks: tuple[int, ...]
-    gold: int
-    relevance: float
-
-    @property
-    def answerable(self) -> bool:
-        return self.gold > 0
-
-    @property
-    def recall(self) -> float:
-        return sum(rank < K for rank in self.ranks) / self.gold
-
-    @property
-    def first(self) -> float:
-        return float(0 in self.ranks)
 
 
 async def run(own: OwnSet, embedder: KeepingEmbedder, directory: Path) -> list[Outcome]:
@@ -118,53 +85,18 @@ async def _ask(
     return outcomes
 
 
-def balanced(outcomes: Iterable[Outcome], floor: float = RELEVANT) -> tuple[float, float]:
-    """The share of answerable questions whose fact reaches the floor, and of the others that stay silent."""
-    some = list(outcomes)
-    kept = [one.relevance >= floor for one in some if one.answerable]
-    silent = [one.relevance < floor for one in some if not one.answerable]
-    return float(np.mean(kept)), float(np.mean(silent))
-
-
-def table(outcomes: Sequence[Outcome]) -> str:
-    lines = [f"{'':26} {'recall@1':>9} {'recall@5':>9} {'kept':>6} {'silent':>7} {'balanced':>9}"]
-    for split, direction in product(SPLITS, dict.fromkeys(one.direction for one in outcomes)):
-        lines.append(
-            _line(
-                f"{split}, {direction}",
-                [one for one in outcomes if (one.split, one.direction) == (split, direction)],
-            )
-        )
-    lines += [_line(f"{split}, all", [one for one in outcomes if one.split == split]) for split in SPLITS]
-    kinds = dict.fromkeys(one.kind for one in outcomes if one.answerable)
-    lines += [_line(kind, [one for one in outcomes if one.kind == kind]) for kind in kinds]
-    for kind in dict.fromkeys(one.kind for one in outcomes if not one.answerable):
-        silent = [one.relevance < RELEVANT for one in outcomes if one.kind == kind]
-        lines.append(f"{kind:26} {'':9} {'':9} {'':6} {np.mean(silent):7.3f}")
-    return "\n".join(lines)
-
-
-def _line(name: str, outcomes: Sequence[Outcome]) -> str:
-    answerable = [one for one in outcomes if one.answerable]
-    first, recall = np.mean([one.first for one in answerable]), np.mean([one.recall for one in answerable])
-    line = f"{name:26} {first:9.3f} {recall:9.3f}"
-    if len(answerable) == len(outcomes):
-        return f"{line} {np.mean([one.relevance >= RELEVANT for one in answerable]):6.3f}"
-    kept, silent = balanced(outcomes)
-    return f"{line} {kept:6.3f} {silent:7.3f} {(kept + silent) / 2:9.3f}"
-
-
 async def main(arguments: argparse.Namespace) -> None:
     inner = await asyncio.to_thread(load_embedder, ENCODERS.get(arguments.encoder, arguments.encoder))
-    embedder = KeepingEmbedder(inner, arguments.cache / f"own-{arguments.encoder}.npz")
+    kept = arguments.cache / f"own-{arguments.encoder}.npz"
+    embedder = KeepingEmbedder(inner, kept)
     with tempfile.TemporaryDirectory() as directory:
         outcomes = await run(load(), embedder, Path(directory))
     await inner.close()
-    embedder.save()
+    embedder.save(kept)
     arguments.out.mkdir(parents=True, exist_ok=True)
     file = arguments.out / f"own-{arguments.encoder}.json"
     file.write_text(json.dumps([asdict(one) for one in outcomes]), encoding="utf-8")
-    print(table(outcomes))
+    print(f"{directions_table(outcomes)}\n\n{kinds_table(outcomes)}")
 
 
 def _arguments() -> argparse.Namespace:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.measures import interval
-from benchmarks.own import Outcome, balanced
+from benchmarks.own_outcomes import Outcome, balanced
 from benchmarks.tables import NOTHING, share, table, with_interval
 from memory.search import RELEVANT
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.chats import BenchmarkData
 from benchmarks.measures import Answer, answers
-from benchmarks.own import Outcome
+from benchmarks.own_outcomes import Outcome
 
 OURS = "mnemogram"
 
@@ -64,14 +64,15 @@ def read(directory: Path) -> Results:
     files = [*sorted(directory.glob(f"{OURS}-*.json")), *sorted((directory / "peers").glob("*.json"))]
     own = {file.stem.removeprefix("own-"): _json(file) for file in sorted(directory.glob("own-*.json"))}
     return Results(
-        [_system(_json(file)) for file in files],
+        [system_of(_json(file)) for file in files],
         {encoder: [_outcome(each) for each in found] for encoder, found in own.items()},
         _json_or_none(directory / "latency.json"),
         _json_or_none(directory / "ingest.json"),
     )
 
 
-def _system(raw: Mapping[str, Any]) -> System:
+def system_of(raw: Mapping[str, Any]) -> System:
+    """Return what a file of results tells of one system."""
     return System(
         raw["peer"],
         raw.get("version") or "",

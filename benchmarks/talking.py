@@ -21,8 +21,8 @@ TURNS = Where(types=(MemoryType.TURN,))
 class MovedClock:
     """The time as the conversation goes on."""
 
-    def __init__(self) -> None:
-        self.time = datetime(2000, 1, 1, tzinfo=UTC)
+    def __init__(self, time: datetime = datetime(2000, 1, 1, tzinfo=UTC)) -> None:
+        self.time = time
 
     def now(self) -> datetime:
         return self.time

@@ -16,7 +16,7 @@ from benchmarks.asking import Asked
 from benchmarks.busy import Stalled
 from benchmarks.chats import BenchmarkData, Chat, Question, Record
 from benchmarks.ingest import Ingested
-from benchmarks.own import Outcome
+from benchmarks.own_outcomes import Outcome
 from benchmarks.report import BEGIN, DOCS, END, draw, main, put_into, report
 from benchmarks.results import read
 from benchmarks.timing import Spread

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from benchmarks.floor import ANSWERED, UNANSWERED, Looked, balanced, top_score, trials
+from benchmarks.floor import ANSWERED, UNANSWERED, balanced, top_score, trials
+from benchmarks.keeping import KeepingEmbedder
 from memory.embeddings import BundledEmbedder
 from memory.ports import Purpose
 from memory.search import MAX_HITS, PLAUSIBLE, RELEVANT
@@ -95,7 +96,7 @@ async def test_a_question_that_memory_cannot_answer_brings_nothing(real: Recall,
 async def test_the_floor_parts_what_memory_knows_from_what_it_does_not(
     bundled: BundledEmbedder, half: int, bound: float
 ) -> None:
-    looked = Looked(bundled)
+    looked = KeepingEmbedder(bundled)
     some = trials(ANSWERED[half::2], UNANSWERED[half::2])
 
     scored = [(trial, await top_score(trial, looked)) for trial in some]

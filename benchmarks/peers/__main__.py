@@ -52,7 +52,7 @@ def _names(value: str) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     given = arguments(argv)
     try:
-        data = load(given.data) if given.chats is None else load(given.data).first(given.chats)
+        data = load(given.data).first(given.chats)
         given.out.mkdir(parents=True, exist_ok=True)
         vectors = given.out / f"vectors-{Path(given.encoder).name}.npz"
         asyncio.run(encode(data, given.encoder, vectors))
