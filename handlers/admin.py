@@ -14,8 +14,9 @@ from bot.texts import text
 from handlers.access import Person
 from handlers.gate import Gate
 from handlers.say import say
+from memory.rows import NO_TURN
 from memory.tables import index_cursors, memories, messages
-from memory.types import MemoryType, Status
+from memory.types import Status
 from memory.usage import Totals, UsageLog
 
 if TYPE_CHECKING:
@@ -56,14 +57,14 @@ def report(counts: Counts, totals: Totals, language: str) -> str:
 
 
 async def count(database: Database) -> Counts:
-    active, kept = memories.c.status == Status.ACTIVE, memories.c.type != MemoryType.TURN
+    active = memories.c.status == Status.ACTIVE
     followed = sa.select(sa.func.max(index_cursors.c.revision))
     async with database.read() as conn:
         cursor = (await conn.execute(followed)).scalar()
         news = sa.select(sa.func.count()).where(active, memories.c.revision > (cursor or 0))
         return Counts(
             chats=await conn.scalar(sa.select(sa.func.count(messages.c.chat_id.distinct()))) or 0,
-            memories=await conn.scalar(sa.select(sa.func.count()).where(active, kept)) or 0,
+            memories=await conn.scalar(sa.select(sa.func.count()).where(active, NO_TURN)) or 0,
             messages=await conn.scalar(sa.select(sa.func.count()).select_from(messages)) or 0,
             behind=None if cursor is None else await conn.scalar(news),
         )

@@ -119,7 +119,7 @@ def _terms(
     copy: ChatCopy, asked: Sequence[str], spelled: Mapping[str, Sequence[str]]
 ) -> tuple[list[_Term], float]:
     """The words that the chat has, rarest first, and what all words of the question are worth together."""
-    alive = int(copy.alive.sum()) + _UNSEEN
+    alive = copy.living + _UNSEEN
     terms, whole = [], 0.0
     for word in dict.fromkeys(asked):
         term = _term(copy, word, alive, spelled)

@@ -16,11 +16,12 @@ from memory.types import MemoryType, Origin, Status
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
-TURN = tuple(MemoryType).index(MemoryType.TURN)
+TYPES = {type_: place for place, type_ in enumerate(MemoryType)}
+ORIGINS = {origin: place for place, origin in enumerate(Origin)}
+TURN = TYPES[MemoryType.TURN]
+"""What stands for types and origins in the columns."""
 
 _BATCH = 500  # rows that are made into arrays in one go; with more of them at once the collector has to run
-_TYPES = {type_: place for place, type_ in enumerate(MemoryType)}
-_ORIGINS = {origin: place for place, origin in enumerate(Origin)}
 _READ = (
     memories.c.id,
     memories.c.revision,
@@ -100,8 +101,8 @@ def _columns(rows: Sequence[Sequence[Any]], speakers: dict[str, int]) -> Columns
     return Columns(
         np.array(ids, np.int64),
         np.array(revisions, np.int64),
-        np.array([_TYPES[each] for each in types], np.int8),
-        np.array([_ORIGINS[each] for each in origins], np.int8),
+        np.array([TYPES[each] for each in types], np.int8),
+        np.array([ORIGINS[each] for each in origins], np.int8),
         np.array([speakers.setdefault(name, len(speakers)) for name in names], np.int32),
         np.array([time.timestamp() for time in times], np.float64),
         np.array([each or 0 for each in sessions], np.int64),

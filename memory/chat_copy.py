@@ -42,6 +42,11 @@ class ChatCopy:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def living(self) -> int:
+        """How many rows are alive."""
+        return len(self) - self.dead
+
     def row_of(self, memory_id: int) -> int | None:
         """Return the row of an active memory."""
         row = int(np.searchsorted(self.ids[: self.rising], memory_id))

@@ -47,19 +47,22 @@ class Question:
 
     `bare` is what is embedded and `words` are the stems looked up, both without names of speakers; `spelled`
     says how some of them may look in the other script. `about` are the speakers whose own words would answer
-    it, `named` tells whether the question names them, and `names` are the stems of what it calls them.
+    it, and `names` are the stems of what it calls them.
     """
 
     bare: str
     words: tuple[str, ...]
     spelled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     about: frozenset[str] = frozenset()
-    named: bool = False
     names: tuple[str, ...] = ()
     wants_time: bool = False
     wants_number: bool = False
     wants_several: bool = False
     windows: tuple[Window, ...] = ()
+
+    @property
+    def language(self) -> str:
+        return language_of(self.bare)
 
     @property
     def is_empty(self) -> bool:
@@ -83,7 +86,6 @@ def understand(query: Query, speakers: Sequence[str], now: datetime) -> Question
         words=tuple(dict.fromkeys(stems(looked_up))),
         spelled=_spelled(looked_up),
         about=about,
-        named=bool(named),
         names=_stems_of(forms),
         wants_time=cues.wants_time(text),
         wants_number=cues.wants_number(text),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memory import cues
 from memory.bm25 import Around, Scores, WordScores, shifted
-from memory.chat_columns import TURN
+from memory.chat_columns import ORIGINS, TURN
 from memory.chat_copy import ChatCopy
 from memory.question import Question
 from memory.scales import Scale
@@ -86,7 +86,6 @@ TOLD_LATER_SHARE = 0.5
 QUESTION_SHARE = 0.4
 """A question that was asked before is like the question, but answers nothing."""
 
-_ASSISTANT = tuple(Origin).index(Origin.ASSISTANT)
 _HALF_LIVES = np.array([HALF_LIFE[kind].total_seconds() for kind in MemoryType])
 _NAMES = 3
 _LEAST = -0.2  # an unrelated memory speaks against itself, up to here
@@ -97,9 +96,11 @@ _LONG = 50.0  # stems; longer turns say no more by their length
 class Ranking:
     """What is known of all rows before any text is read, each of shape (n,), and what it adds up to.
 
-    `worth` is that of the cosine, `nan` where a row has no vector.
+    `worth` is that of the cosine if the memory is in the `language` of the question, `nan` where a row has no
+    vector.
     """
 
+    language: str
     raw: Scores
     relevance: Scores
     cosines: Scores
@@ -111,7 +112,7 @@ class Ranking:
 
 
 def of_people(copy: ChatCopy) -> NDArray[np.bool_]:
-    people: NDArray[np.bool_] = copy.origins != _ASSISTANT
+    people: NDArray[np.bool_] = copy.origins != ORIGINS[Origin.ASSISTANT]
     return people
 
 
@@ -125,7 +126,8 @@ def rank(
     now: datetime,
 ) -> Ranking:
     """Weigh all rows of a chat. `cosines` are `nan` for rows without a vector; without `scale` none count."""
-    worth = _worth(cosines, question, scale, int(copy.alive.sum()))
+    language = question.language
+    worth = _worth(cosines, language, scale, copy.living)
     meaning = np.nan_to_num(worth, nan=0.0)
     recency = _recency(copy, now)
     window = _window(copy, question)
@@ -146,6 +148,7 @@ def rank(
         np.isnan(worth), words.covered, MEANING * np.maximum(meaning, 0) + WORDS * words.covered
     )
     return Ranking(
+        language,
         raw.astype(np.float32),
         relevance.astype(np.float32),
         cosines,
@@ -163,14 +166,15 @@ def score(
     """Return the score of one memory, now that its text has been read."""
     worth, cosine = float(ranking.worth[row]), float(ranking.cosines[row])
     raw, relevance = float(ranking.raw[row]), float(ranking.relevance[row])
-    if scale is not None and not math.isnan(worth):
-        asked, written = language_of(question.bare), language_of(memory.text)
-        true = _clipped(scale.worth(cosine, asked, written, len(copy) - copy.dead))
+    written = language_of(memory.text)
+    if scale is not None and not math.isnan(worth) and written != ranking.language:
+        true = _clipped(scale.worth(cosine, ranking.language, written, copy.living))
         raw += WEIGHTS.meaning * (true - worth)
         relevance += MEANING * (max(0.0, true) - max(0.0, worth))
     if memory.type is MemoryType.TURN:
-        raw += _of_wording(memory, question)
-        relevance *= QUESTION_SHARE if cues.only_asks(memory.text) else 1.0
+        only_asks = cues.only_asks(memory.text)
+        raw += _of_wording(memory, question, only_asks=only_asks)
+        relevance *= QUESTION_SHARE if only_asks else 1.0
     return Score(
         total=min(1.0, max(0.0, raw / WHOLE)),
         relevance=min(1.0, max(0.0, relevance)),
@@ -215,13 +219,13 @@ def _behind(copy: ChatCopy, evidence: Scores) -> Scores:
     return behind
 
 
-def _of_wording(memory: Memory, question: Question) -> float:
+def _of_wording(memory: Memory, question: Question, *, only_asks: bool) -> float:
     """What the wording of a turn says for it; these signs need its text."""
     text = memory.text
     number, time = cues.tells_number(text), cues.tells_time(text)
     worth = (
         WEIGHTS.asks * cues.ends_asking(text)
-        + WEIGHTS.only_asks * cues.only_asks(text)
+        + WEIGHTS.only_asks * only_asks
         + WEIGHTS.oneself * cues.is_about_oneself(text)
         + WEIGHTS.number * number
         + WEIGHTS.time * time
@@ -234,10 +238,9 @@ def _of_wording(memory: Memory, question: Question) -> float:
     return worth + WEIGHTS.other_asked_about * bool(question.about and cues.is_about_the_other(text))
 
 
-def _worth(cosines: Scores, question: Question, scale: Scale | None, among: int) -> Scores:
+def _worth(cosines: Scores, language: str, scale: Scale | None, among: int) -> Scores:
     if scale is None:
         return np.full_like(cosines, np.nan)
-    language = language_of(question.bare)
     start, step = scale.line(language, language, among)
     worth: Scores = np.clip(start + step * cosines, _LEAST, 1.0).astype(np.float32)
     return worth

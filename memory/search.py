@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.bm25 import Scores, around_of, word_scores
+from memory.chat_columns import TYPES
 from memory.chat_copy import ChatCopy
 from memory.errors import EmbedderUnavailable, RerankerUnavailable
 from memory.ports import Clock, Embedder, Purpose, Reranker
@@ -129,7 +130,7 @@ class Search:
             return []
         copy = await self._copies.get(query.chat_id)
         question = understand(query, copy.speaker_names, self._clock.now())
-        if question.is_empty or not copy.alive.any():
+        if question.is_empty or not copy.living:
             return []
         weighed = await self._weigh(query, copy, question)
         k = min(query.k, MAX_HITS)
@@ -250,7 +251,7 @@ def _allowed(copy: ChatCopy, where: Where) -> NDArray[np.bool_]:
     """The rows that the filters let through."""
     allowed = copy.alive.copy()
     if where.types:
-        allowed &= np.isin(copy.types, [tuple(MemoryType).index(kind) for kind in where.types])
+        allowed &= np.isin(copy.types, [TYPES[kind] for kind in where.types])
     if where.speaker:
         known = where.speaker in copy.speaker_names
         allowed &= copy.speakers == (copy.speaker_names.index(where.speaker) if known else -1)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from sqlalchemy.dialects.postgresql import insert
 
 from memory.database import Database, plan_for_many
-from memory.rows import batches, writing
+from memory.rows import batches, vector_row, writing
 from memory.tables import REVISION, counters, index_cursors, memories, tombstones, vectors
-from memory.types import MemoryType, Status, Vector
+from memory.types import MemoryType, Status, StoredVector, Vector
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -56,7 +56,7 @@ class VectorRows:
     async def store(self, model_id: str, found: Mapping[int, tuple[int, Vector]]) -> None:
         """Keep vectors by memory id, each with its chat; those of memories gone since are dropped."""
         rows = [
-            {"memory_id": memory_id, "chat_id": chat_id, "model_id": model_id, "vector": _bytes(vector)}
+            vector_row(chat_id, memory_id, StoredVector(model_id, vector))
             for memory_id, (chat_id, vector) in found.items()
         ]
         async with writing(self._database) as conn:
@@ -267,10 +267,6 @@ def _best(rows: Sequence[Any], vector: Vector, k: int) -> list[tuple[int, float]
     cosines = matrix @ vector
     best = np.argsort(-cosines, kind="stable")[:k]
     return [(int(rows[position].id), float(cosines[position])) for position in best]
-
-
-def _bytes(vector: Vector) -> bytes:
-    return vector.astype("<f4").tobytes()
 
 
 def _vector(stored: bytes) -> Vector:

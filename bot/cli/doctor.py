@@ -26,8 +26,9 @@ from memory.embeddings import load_embedder
 from memory.errors import MnemogramError
 from memory.lock import DirectoryLock
 from memory.ports import Purpose, RealClock
+from memory.rows import NO_TURN
 from memory.tables import memories, messages
-from memory.types import MemoryType, Status
+from memory.types import Status
 
 LOW_DISK_MB = 200
 
@@ -129,9 +130,7 @@ def _has_database(config: Config) -> bool:
 
 async def _counted(database: Database) -> str:
     async with database.read() as conn:
-        active = sa.select(sa.func.count()).where(
-            memories.c.status == Status.ACTIVE, memories.c.type != MemoryType.TURN
-        )
+        active = sa.select(sa.func.count()).where(memories.c.status == Status.ACTIVE, NO_TURN)
         known = (await conn.execute(active)).scalar_one()
         said = (await conn.execute(sa.select(sa.func.count()).select_from(messages))).scalar_one()
     return f"memories {known}, messages {said}"
