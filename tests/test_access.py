@@ -22,6 +22,8 @@ from tests.telegram_app import (
     telegram_app,
 )
 
+pytest_plugins = ("tests.telegram_fixtures",)
+
 
 @pytest.fixture
 async def tg() -> AsyncIterator[FakeTelegram]:
@@ -32,12 +34,6 @@ async def tg() -> AsyncIterator[FakeTelegram]:
 @pytest.fixture
 def model() -> ScriptedModel:
     return ScriptedModel(*(says(f"Answer {number}.") for number in range(1, 6)))
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
 
 
 @pytest.mark.parametrize("user", [ANNA, BORIS])

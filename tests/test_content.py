@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handlers.content import QUOTED_CHARS
 from tests.fakes.model import ScriptedModel, says
-from tests.fakes.telegram import Chat, FakeTelegram
-from tests.telegram_app import ANNA, TelegramApp, config_for, running, telegram_app
+from tests.fakes.telegram import Chat
+from tests.telegram_app import ANNA, TelegramApp, running
 
-
-@pytest.fixture
-async def tg() -> AsyncIterator[FakeTelegram]:
-    async with FakeTelegram() as fake:
-        yield fake
-        assert not fake.refusals
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
+pytest_plugins = ("tests.telegram_fixtures",)
 
 
 @pytest.fixture
 def model() -> ScriptedModel:
     return ScriptedModel(*(says(f"Answer {number}.") for number in range(1, 6)))
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
 
 
 async def test_the_model_hears_of_a_file_that_came_with_the_words(

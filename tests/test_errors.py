@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,14 +20,13 @@ from tests.fakes.model import ScriptedModel, says
 from tests.fakes.telegram import Chat, FakeTelegram, Message, forbidden, too_many_requests
 from tests.fakes.telegram.server import TOKEN
 from tests.telegram_app import (
-    ANNA,
     STRANGER,
     TelegramApp,
-    config_for,
     running,
     script,
-    telegram_app,
 )
+
+pytest_plugins = ("tests.telegram_fixtures",)
 
 BOT = int(TOKEN.partition(":")[0])
 
@@ -37,22 +35,6 @@ BOT = int(TOKEN.partition(":")[0])
 async def tg() -> AsyncIterator[FakeTelegram]:
     async with FakeTelegram() as fake:
         yield fake
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
 
 
 class Breaking:

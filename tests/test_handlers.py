@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,28 +33,7 @@ from tests.telegram_app import (
     telegram_app,
 )
 
-
-@pytest.fixture
-async def tg() -> AsyncIterator[FakeTelegram]:
-    async with FakeTelegram() as fake:
-        yield fake
-        assert not fake.refusals
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
+pytest_plugins = ("tests.telegram_fixtures",)
 
 
 def words_of(chat: Chat) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,30 +27,9 @@ from tests.telegram_app import (
     telegram_app,
 )
 
+pytest_plugins = ("tests.telegram_fixtures",)
+
 NOW = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
-
-
-@pytest.fixture
-async def tg() -> AsyncIterator[FakeTelegram]:
-    async with FakeTelegram() as fake:
-        yield fake
-        assert not fake.refusals
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
 
 
 async def test_memory_lists_the_newest_with_what_is_known_about_them(chat: Chat, app: TelegramApp) -> None:

@@ -32,16 +32,13 @@ from tests.fakes.telegram import (
 )
 from tests.telegram_app import ANNA, bot_for
 
+pytest_plugins = ("tests.telegram_fixtures",)
+
 
 @pytest.fixture
 async def tg() -> AsyncIterator[FakeTelegram]:
     async with FakeTelegram() as fake:
         yield fake
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
 
 
 @pytest.fixture

@@ -37,6 +37,9 @@ from tests.fakes.telegram import (
 )
 from tests.telegram_app import ANNA, BORIS, CHANNEL, FAST, bot_for
 
+pytest_plugins = ("tests.telegram_fixtures",)
+
+
 SOURCE = f"{CHANNEL}:1"
 EMPTY = "(nothing)"
 HASTE = 20
@@ -47,11 +50,6 @@ HASTE = 20
 async def tg() -> AsyncIterator[FakeTelegram]:
     async with FakeTelegram() as fake:
         yield fake
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
 
 
 @pytest.fixture

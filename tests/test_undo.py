@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,28 +12,7 @@ from tests.fakes.model import ScriptedModel, says, wants
 from tests.fakes.telegram import Chat, FakeTelegram, Message
 from tests.telegram_app import ANNA, BORIS, TelegramApp, config_for, remember, running, script, telegram_app
 
-
-@pytest.fixture
-async def tg() -> AsyncIterator[FakeTelegram]:
-    async with FakeTelegram() as fake:
-        yield fake
-        assert not fake.refusals
-
-
-@pytest.fixture
-def chat(tg: FakeTelegram) -> Chat:
-    return tg.private_chat(ANNA)
-
-
-@pytest.fixture
-def model() -> ScriptedModel:
-    return ScriptedModel()
-
-
-@pytest.fixture
-async def app(tg: FakeTelegram, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[TelegramApp]:
-    async with telegram_app(config_for(tg), tmp_path, model) as app:
-        yield app
+pytest_plugins = ("tests.telegram_fixtures",)
 
 
 async def forget(chat: Chat, what: str) -> Message:
